@@ -30,7 +30,7 @@ def expected_shapes(options: BiLmOptions) -> Dict[str, Shape]:
     lstm = options.lstm
     for direction in ("forward", "backward"):
         for layer in range(lstm.n_layers):
-            prefix = f"lstm.{direction}.{layer}."
+            prefix = f"lstm.{direction}_layers.{layer}."
             shapes[prefix + "input_weight"] = (4 * lstm.dim, lstm.projection_dim)
             shapes[prefix + "recurrent_weight"] = (4 * lstm.dim, lstm.projection_dim)
             shapes[prefix + "bias"] = (4 * lstm.dim,)
@@ -48,7 +48,7 @@ def optional_shapes(options: BiLmOptions) -> Dict[str, Shape]:
     """
     lstm = options.lstm
     shapes: Dict[str, Shape] = {
-        f"lstm.{direction}.{layer}.forget_residual": (lstm.dim,)
+        f"lstm.{direction}_layers.{layer}.forget_residual": (lstm.dim,)
         for direction in ("forward", "backward")
         for layer in range(lstm.n_layers)
     }

@@ -1,0 +1,106 @@
+"""
+What a backend of the LSTM stack has to do.
+
+Notation, the same in every backend (Sak et al. 2014; the clips are those of TensorFlow's `LSTMCell`):
+
+    a = W_input x_t + W_recurrent h_{t-1} + bias          (rows, 4 cells), blocks i, f, g, o
+    i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o);   g = tanh(a_g)
+    c_t = clip(i * g + f * c_{t-1}, cell_clip)            (rows, cells)
+    h_t = clip(W_projection (o * tanh(c_t)), proj_clip)   (rows, projection)
+
+Without a projection h_t = o * tanh(c_t), and `proj_clip` has no effect.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import List, Optional, Sequence
+
+import torch
+
+from elmo_plugin.engine.packing import Packing
+
+
+@dataclass(frozen=True)
+class LstmWeights:
+    """
+    The weights of one layer in one direction.
+
+    # Parameters
+
+    input : `(4 cells, inputs)`.
+    recurrent : `(4 cells, projection)`.
+    bias : `(4 cells,)`, the 1 of the forget gate included.
+    projection : `(projection, cells)`; None where a layer's output is as wide as its cell.
+    """
+
+    input: torch.Tensor
+    recurrent: torch.Tensor
+    bias: torch.Tensor
+    projection: Optional[torch.Tensor]
+
+
+@dataclass(frozen=True)
+class LstmJob:
+    """
+    One layer in one direction over one packed batch.
+
+    # Parameters
+
+    inputs : `(tokens, inputs)`, packed.
+    hidden : `(rows, projection)`, the state before the first token that is processed, in the packing's order.
+    cell : `(rows, cells)`, likewise.
+    weights : the layer's weights.
+    reverse : process the last token of each row first.
+    """
+
+    inputs: torch.Tensor
+    hidden: torch.Tensor
+    cell: torch.Tensor
+    weights: LstmWeights
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class LstmResult:
+    """
+    What a job gives.
+
+    # Parameters
+
+    outputs : `(tokens, projection)`, packed as the inputs.
+    hidden, cell : `(rows, ...)`, the state of each row after its last processed token.
+    """
+
+    outputs: torch.Tensor
+    hidden: torch.Tensor
+    cell: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Bounds on the absolute values of the cell state and of the projected output; None for no bound."""
+
+    cell: Optional[float]
+    projection: Optional[float]
+
+
+class Backend(ABC):
+    """A way to compute the LSTM stack. All give the same numbers, within the tolerance of the dtype."""
+
+    name: str
+
+    @abstractmethod
+    def unavailable_reason(self) -> Optional[str]:
+        """Say why this backend cannot run on this machine; None where it can."""
+
+    @abstractmethod
+    def supports(self, device: torch.device) -> bool:
+        """Whether tensors on `device` can be processed."""
+
+    @abstractmethod
+    def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
+        """
+        Run independent jobs over the same packing; they may run side by side.
+
+        Differentiable with respect to inputs, states and weights where gradients are enabled.
+        """

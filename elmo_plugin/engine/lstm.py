@@ -1,0 +1,223 @@
+"""The stack of projected, clipped LSTMs in both directions, with skip connections between its layers."""
+
+from dataclasses import dataclass
+from typing import List, Optional, Tuple, cast
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from elmo_plugin.engine import backends
+from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.errors import BackendUnavailableError
+from elmo_plugin.engine.options import LstmOptions
+from elmo_plugin.engine.packing import Packing
+
+
+@dataclass(frozen=True)
+class LstmState:
+    """
+    The state of every layer, the forward direction in the first half of the last dimension.
+
+    # Parameters
+
+    hidden : `(layers, rows, 2 * projection)`, before the skip connections.
+    cell : `(layers, rows, 2 * cells)`.
+    """
+
+    hidden: torch.Tensor
+    cell: torch.Tensor
+
+    @property
+    def rows(self) -> int:
+        return self.hidden.shape[1]
+
+    def detach(self) -> "LstmState":
+        """The same numbers without their history."""
+        return LstmState(self.hidden.detach(), self.cell.detach())
+
+    def to(self, like: torch.Tensor) -> "LstmState":
+        """The same numbers on the device and in the dtype of `like`."""
+        return LstmState(self.hidden.to(like), self.cell.to(like))
+
+    def select(self, rows: torch.Tensor) -> "LstmState":
+        """The state of the given rows, `(n,)` int64."""
+        return LstmState(self.hidden.index_select(1, rows), self.cell.index_select(1, rows))
+
+
+class LstmLayer(nn.Module):
+    """
+    The weights of one layer in one direction.
+
+    Rows of the gates come in the order input, forget, candidate, output. The bias of the forget gate holds the 1
+    that bilm-tf adds at run time; `forget_residual` is what rounding took from it then, so that files can be
+    written back bit for bit. It takes no part in any computation.
+    """
+
+    forget_residual: torch.Tensor
+
+    def __init__(self, input_dim: int, options: LstmOptions) -> None:
+        super().__init__()
+        gates = 4 * options.dim
+        self.input_weight = nn.Parameter(torch.empty(gates, input_dim))
+        self.recurrent_weight = nn.Parameter(torch.empty(gates, options.projection_dim))
+        self.bias = nn.Parameter(torch.empty(gates))
+        self.projection_weight = (
+            nn.Parameter(torch.empty(options.projection_dim, options.dim)) if options.has_projection else None
+        )
+        self.register_buffer("forget_residual", torch.zeros(options.dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights as TensorFlow's `LSTMCell` does: uniform (Glorot), the forget gate open."""
+        gates, inputs = self.input_weight.shape
+        outputs = self.recurrent_weight.shape[1]
+        bound = (6.0 / (inputs + outputs + gates)) ** 0.5
+        with torch.no_grad():
+            self.input_weight.uniform_(-bound, bound)
+            self.recurrent_weight.uniform_(-bound, bound)
+            self.bias.zero_()
+            self.bias[gates // 4 : gates // 2] = 1.0
+            self.forget_residual.zero_()
+            if self.projection_weight is not None:
+                bound = (6.0 / sum(self.projection_weight.shape)) ** 0.5
+                self.projection_weight.uniform_(-bound, bound)
+
+    def weights(self) -> LstmWeights:
+        """The weights in the form that backends take."""
+        return LstmWeights(self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
+
+
+class BiLstm(nn.Module):
+    """
+    The stack: each direction has layers of its own, and the directions meet only in the output.
+
+    # Parameters
+
+    options : sizes, clips, skip connections.
+    input_dim : width of the inputs; None for `options.projection_dim`.
+    backend : "auto", or a name of `elmo_plugin.engine.backends`, which is then used or refused.
+    """
+
+    def __init__(self, options: LstmOptions, input_dim: Optional[int] = None, backend: str = backends.AUTO) -> None:
+        super().__init__()
+        self.options = options
+        self.input_dim = options.projection_dim if input_dim is None else input_dim
+        self.forward_layers = self._make_layers()
+        self.backward_layers = self._make_layers()
+        self._clips = Clips(cell=options.cell_clip, projection=options.proj_clip)
+        self._backend = None if backend == backends.AUTO else backends.get(backend)
+        self._chosen: Optional[Tuple[torch.device, backends.Backend]] = None
+
+    def _make_layers(self) -> nn.ModuleList:
+        dims = [self.input_dim] + [self.options.projection_dim] * (self.options.n_layers - 1)
+        return nn.ModuleList(LstmLayer(dim, self.options) for dim in dims)
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        for layers in (self.forward_layers, self.backward_layers):
+            for layer in layers:
+                cast(LstmLayer, layer).reset_parameters()
+
+    def zero_state(self, rows: int, like: torch.Tensor) -> LstmState:
+        """The state of rows before any text, on the device and in the dtype of `like`."""
+        layers = self.options.n_layers
+        return LstmState(
+            hidden=like.new_zeros((layers, rows, 2 * self.options.projection_dim)),
+            cell=like.new_zeros((layers, rows, 2 * self.options.dim)),
+        )
+
+    def forward(self, inputs: torch.Tensor, packing: Packing, state: LstmState) -> Tuple[List[torch.Tensor], LstmState]:
+        """
+        Run both directions over packed rows, the backward direction from the end of each row.
+
+        # Parameters
+
+        inputs : `(tokens, input_dim)`, packed.
+        packing : where the rows and steps are.
+        state : of the packing's rows in its order; each direction starts from it at its own end of the row.
+
+        # Returns
+
+        Output of each layer, `(tokens, 2 * projection)`, skip connection added; and the state behind the last token
+        that each direction processed.
+        """
+        outputs, final = self._run(inputs, inputs, packing, state, backward_reversed=True, dropout=0.0)
+        return [torch.cat(pair, dim=1) for pair in outputs], final
+
+    def run_streams(
+        self,
+        forward: torch.Tensor,
+        backward: torch.Tensor,
+        state: Optional[LstmState] = None,
+        dropout: float = 0.0,
+    ) -> Tuple[torch.Tensor, torch.Tensor, LstmState]:
+        """
+        Run each direction from left to right over a stream of its own: bilm-tf's scheme for training.
+
+        # Parameters
+
+        forward, backward : `(rows, steps, input_dim)`; the text of `backward` is reversed already.
+        state : where the streams stand; None for their beginning.
+        dropout : probability on the input of every layer, the skip connection's share included, as in bilm-tf.
+
+        # Returns
+
+        Outputs of the last layer, `(rows, steps, projection)` each, and the state behind the last step.
+        """
+        rows, steps = forward.shape[:2]
+        packing = Packing([steps] * rows, forward.device)
+        if state is None:
+            state = self.zero_state(rows, forward)
+        inputs = [stream.transpose(0, 1).reshape(rows * steps, -1) for stream in (forward, backward)]
+        outputs, final = self._run(inputs[0], inputs[1], packing, state, backward_reversed=False, dropout=dropout)
+        last = [stream.view(steps, rows, -1).transpose(0, 1) for stream in outputs[-1]]
+        return last[0], last[1], final
+
+    def _run(
+        self,
+        forward: torch.Tensor,
+        backward: torch.Tensor,
+        packing: Packing,
+        state: LstmState,
+        backward_reversed: bool,
+        dropout: float,
+    ) -> Tuple[List[Tuple[torch.Tensor, torch.Tensor]], LstmState]:
+        backend = self._backend_for(forward.device)
+        outputs: List[Tuple[torch.Tensor, torch.Tensor]] = []
+        finals: List[List[LstmResult]] = []
+        inputs = (forward, backward)
+        for index in range(self.options.n_layers):
+            if dropout:
+                inputs = (F.dropout(inputs[0], dropout), F.dropout(inputs[1], dropout))
+            hidden = state.hidden[index].chunk(2, dim=1)
+            cell = state.cell[index].chunk(2, dim=1)
+            layers = [cast(LstmLayer, side[index]) for side in (self.forward_layers, self.backward_layers)]
+            jobs = [
+                LstmJob(inputs[side], hidden[side], cell[side], layers[side].weights(), reverse)
+                for side, reverse in enumerate((False, backward_reversed))
+            ]
+            results = backend.run(jobs, packing, self._clips)
+            produced = (results[0].outputs, results[1].outputs)
+            if self.options.use_skip_connections and index > 0:
+                produced = (produced[0] + inputs[0], produced[1] + inputs[1])
+            outputs.append(produced)
+            finals.append(results)
+            inputs = produced
+        final = LstmState(
+            hidden=torch.stack([torch.cat([result.hidden for result in pair], dim=1) for pair in finals]),
+            cell=torch.stack([torch.cat([result.cell for result in pair], dim=1) for pair in finals]),
+        )
+        return outputs, final
+
+    def _backend_for(self, device: torch.device) -> backends.Backend:
+        if self._backend is not None:
+            if not self._backend.supports(device):
+                raise BackendUnavailableError(
+                    f"backend {self._backend.name!r} was asked for, but the tensors are on {device}, which it does "
+                    f'not support. Move the model, or use backend "{backends.AUTO}".'
+                )
+            return self._backend
+        if self._chosen is None or self._chosen[0] != device:
+            self._chosen = (device, backends.choose(device))
+        return self._chosen[1]

@@ -1,0 +1,344 @@
+"""
+The architecture of a biLM, in the layout of bilm-tf's `options.json`.
+
+Every key is used or refused: an option that this engine would ignore could change the vectors without notice.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+
+from elmo_plugin.engine.errors import OptionsError
+
+ACTIVATIONS = ("relu", "tanh")
+
+# Files made for training count 261 symbols (bytes, boundaries, padding), files made for inference 262, because
+# there every id moved up by one to make room for the mask. The weights are the same.
+CHARACTER_COUNTS = (261, 262)
+
+# begin-of-word, end-of-word and one byte: below that no word could be told from another
+MIN_CHARACTERS_PER_TOKEN = 3
+
+# What bilm-tf writes for training. It does not change the architecture and is kept as it is.
+TRAINING_KEYS = (
+    "all_clip_norm_val",
+    "batch_size",
+    "clip_norm_val",
+    "dropout",
+    "learning_rate",
+    "n_epochs",
+    "n_negative_samples_batch",
+    "n_train_tokens",
+    "sample_softmax",
+    "unroll_steps",
+)
+
+_LSTM_KEYS = ("dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections")
+_CNN_KEYS = ("activation", "embedding", "filters", "n_highway", "n_characters", "max_characters_per_token")
+_TOP_KEYS = ("lstm", "char_cnn", "n_tokens_vocab", "bidirectional", "share_embedding_softmax") + TRAINING_KEYS
+
+
+@dataclass(frozen=True)
+class CharCnnOptions:
+    """
+    The character CNN of the token layer (Kim et al. 2015, as used by Jozefowicz et al. 2016).
+
+    # Parameters
+
+    embedding_dim : width of a character vector.
+    filters : `(width in characters, number of filters)` of each convolution.
+    n_highway : highway layers behind the convolutions; 0 for none.
+    activation : "relu" or "tanh", applied to the maximum over positions.
+    max_characters_per_token : length of a row of character ids, the two word boundaries included.
+    n_characters : 261 or 262; kept as it was read, both name the same table.
+    """
+
+    embedding_dim: int
+    filters: Tuple[Tuple[int, int], ...]
+    n_highway: int = 0
+    activation: str = "relu"
+    max_characters_per_token: int = 50
+    n_characters: int = 262
+
+    @property
+    def num_filters(self) -> int:
+        """Sum of the filters of all widths: the F of the weight layouts."""
+        return sum(count for _, count in self.filters)
+
+
+@dataclass(frozen=True)
+class LstmOptions:
+    """
+    The stack of projected LSTMs (Sak et al. 2014), the same for both directions.
+
+    # Parameters
+
+    dim : cells of each layer and direction.
+    projection_dim : width of a direction's output. Equal to `dim` means that there is no projection.
+    n_layers : layers of each direction.
+    cell_clip, proj_clip : bound on the absolute value of the cell state and of the projection; None for no bound.
+        As in TensorFlow's cell, `proj_clip` has no effect where there is no projection.
+    use_skip_connections : add the input of every layer but the first to its output.
+    """
+
+    dim: int
+    projection_dim: int
+    n_layers: int = 2
+    cell_clip: Optional[float] = None
+    proj_clip: Optional[float] = None
+    use_skip_connections: bool = False
+
+    @property
+    def has_projection(self) -> bool:
+        return self.dim != self.projection_dim
+
+
+@dataclass(frozen=True)
+class BiLmOptions:
+    """
+    The architecture of a biLM.
+
+    # Parameters
+
+    lstm : the LSTM stack.
+    char_cnn : the token layer; None for a word-level model.
+    n_tokens_vocab : words of the vocabulary; needed by word-level models, else a remark of the training.
+    training : the remaining keys of bilm-tf's training options, kept as they are.
+    """
+
+    lstm: LstmOptions
+    char_cnn: Optional[CharCnnOptions] = None
+    n_tokens_vocab: Optional[int] = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_word_level(self) -> bool:
+        return self.char_cnn is None
+
+    @property
+    def num_layers(self) -> int:
+        """Layers that the biLM returns: the token layer and one for each LSTM layer."""
+        return self.lstm.n_layers + 1
+
+    @property
+    def output_dim(self) -> int:
+        """Width of a returned layer, both directions side by side."""
+        return 2 * self.lstm.projection_dim
+
+    @property
+    def max_characters_per_token(self) -> Optional[int]:
+        """Length of a row of character ids; None for a word-level model."""
+        return None if self.char_cnn is None else self.char_cnn.max_characters_per_token
+
+    @classmethod
+    def from_file(cls, path: Union[str, Path]) -> "BiLmOptions":
+        """
+        Read an `options.json`.
+
+        # Raises
+
+        `OptionsError`, naming the file, the key, what was found and what was expected.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise OptionsError(f"{path}: cannot be read ({error.strerror}); expected an options.json.") from error
+        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both ValueErrors
+            raise OptionsError(f"{path}: not a JSON text in UTF-8 ({error}); expected an options.json.") from error
+        return cls.from_dict(data, source=str(path))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], source: str = "options") -> "BiLmOptions":
+        """
+        Check and convert the content of an `options.json`.
+
+        # Parameters
+
+        data : the decoded file.
+        source : what to call it in messages.
+
+        # Raises
+
+        `OptionsError`, naming the source, the key, what was found and what was expected.
+        """
+        top = _Section(data, source, "")
+        top.refuse_unknown(_TOP_KEYS)
+        if top.get("bidirectional", _boolean, True) is not True:
+            top.fail("bidirectional", "true: a language model of one direction has no ELMo layers")
+        if top.get("share_embedding_softmax", _boolean, False) is not False:
+            top.fail("share_embedding_softmax", "false: tied embedding and softmax weights are not implemented")
+        lstm = _lstm_from(top.section("lstm"))
+        char_cnn = _char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
+        n_tokens_vocab = top.get("n_tokens_vocab", _optional(_positive), None)
+        if char_cnn is None and n_tokens_vocab is None:
+            top.fail("n_tokens_vocab", "the number of words, because without char_cnn the model is word-level")
+        training = {key: data[key] for key in TRAINING_KEYS if key in data}
+        return cls(lstm=lstm, char_cnn=char_cnn, n_tokens_vocab=n_tokens_vocab, training=training)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The content of an `options.json` that describes this biLM and that bilm-tf and AllenNLP read."""
+        lstm: Dict[str, Any] = {
+            "dim": self.lstm.dim,
+            "projection_dim": self.lstm.projection_dim,
+            "n_layers": self.lstm.n_layers,
+            "use_skip_connections": self.lstm.use_skip_connections,
+            "cell_clip": self.lstm.cell_clip,
+            "proj_clip": self.lstm.proj_clip,
+        }
+        data: Dict[str, Any] = {"lstm": lstm}
+        if self.char_cnn is not None:
+            data["char_cnn"] = {
+                "embedding": {"dim": self.char_cnn.embedding_dim},
+                "filters": [list(pair) for pair in self.char_cnn.filters],
+                "n_highway": self.char_cnn.n_highway,
+                "activation": self.char_cnn.activation,
+                "max_characters_per_token": self.char_cnn.max_characters_per_token,
+                "n_characters": self.char_cnn.n_characters,
+            }
+        if self.n_tokens_vocab is not None:
+            data["n_tokens_vocab"] = self.n_tokens_vocab
+        data.update(self.training)
+        return data
+
+
+class _Section:
+    """One object of the JSON text, with messages that say where in it something is wrong."""
+
+    def __init__(self, data: Any, source: str, path: str) -> None:
+        self._source = source
+        self._path = path
+        if not isinstance(data, Mapping):
+            place = f"key {path!r}" if path else "the whole file"
+            raise OptionsError(f"{source}: {place} is {_short(data)}, expected a JSON object.")
+        self._data = data
+
+    def _name(self, key: str) -> str:
+        return f"{self._path}.{key}" if self._path else key
+
+    def fail(self, key: str, expected: str) -> None:
+        found = _short(self._data[key]) if key in self._data else "missing"
+        raise OptionsError(f"{self._source}: key {self._name(key)!r} is {found}, expected {expected}.")
+
+    def refuse_unknown(self, known: Tuple[str, ...]) -> None:
+        unknown = sorted(str(key) for key in self._data if key not in known)
+        if unknown:
+            names = ", ".join(repr(self._name(key)) for key in unknown)
+            raise OptionsError(
+                f"{self._source}: unknown key {names}; this engine would ignore it, and the vectors might be wrong. "
+                f"Known here: {', '.join(known)}."
+            )
+
+    def section(self, key: str) -> "_Section":
+        if key not in self._data:
+            self.fail(key, "a JSON object")
+        return _Section(self._data[key], self._source, self._name(key))
+
+    def get(self, key: str, convert: Callable[[Any], Any], default: Any) -> Any:
+        return self.require(key, convert) if key in self._data else default
+
+    def require(self, key: str, convert: Callable[[Any], Any]) -> Any:
+        if key not in self._data:
+            self.fail(key, "a value")
+        try:
+            return convert(self._data[key])
+        except ValueError as error:
+            self.fail(key, str(error))
+
+
+def _lstm_from(section: _Section) -> LstmOptions:
+    section.refuse_unknown(_LSTM_KEYS)
+    options = LstmOptions(
+        dim=section.require("dim", _positive),
+        projection_dim=section.require("projection_dim", _positive),
+        n_layers=section.get("n_layers", _positive, 1),
+        cell_clip=section.get("cell_clip", _optional(_bound), None),
+        proj_clip=section.get("proj_clip", _optional(_bound), None),
+        use_skip_connections=section.get("use_skip_connections", _boolean, False),
+    )
+    if options.projection_dim > options.dim:
+        section.fail("projection_dim", f"at most dim ({options.dim}), because a projection narrows the output")
+    return options
+
+
+def _char_cnn_from(section: _Section) -> CharCnnOptions:
+    section.refuse_unknown(_CNN_KEYS)
+    embedding = section.section("embedding")
+    embedding.refuse_unknown(("dim",))
+    options = CharCnnOptions(
+        embedding_dim=embedding.require("dim", _positive),
+        filters=section.require("filters", _filters),
+        n_highway=section.get("n_highway", _optional(_count), 0) or 0,
+        activation=section.get("activation", _one_of(ACTIVATIONS), "relu"),
+        max_characters_per_token=section.get("max_characters_per_token", _positive, 50),
+        n_characters=section.get("n_characters", _one_of(CHARACTER_COUNTS), 262),
+    )
+    if options.max_characters_per_token < MIN_CHARACTERS_PER_TOKEN:
+        section.fail(
+            "max_characters_per_token",
+            f"at least {MIN_CHARACTERS_PER_TOKEN}: two word boundaries and one byte",
+        )
+    widest = max(width for width, _ in options.filters)
+    if widest > options.max_characters_per_token:
+        section.fail(
+            "filters",
+            f"widths of at most max_characters_per_token ({options.max_characters_per_token})",
+        )
+    return options
+
+
+def _positive(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError("a whole number of at least 1")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("a whole number of at least 0")
+    return value
+
+
+def _bound(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise ValueError("a number above 0, or null for no clipping")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _filters(value: Any) -> Tuple[Tuple[int, int], ...]:
+    message = "a list of [width, count] pairs, for example [[1, 32], [2, 32]]"
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ValueError(message)
+    pairs = []
+    for pair in value:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ValueError(message)
+        try:
+            pairs.append((_positive(pair[0]), _positive(pair[1])))
+        except ValueError as error:
+            raise ValueError(message) from error
+    return tuple(pairs)
+
+
+def _one_of(values: Tuple[Any, ...]) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if isinstance(value, bool) or value not in values:
+            raise ValueError("one of " + ", ".join(repr(choice) for choice in values))
+        return value
+
+    return convert
+
+
+def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else convert(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
