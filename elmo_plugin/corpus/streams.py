@@ -1,0 +1,123 @@
+"""
+Continuous batching as in bilm-tf: every row of the batch is an endless stream of sentences, cut every `steps` tokens.
+
+A sentence `w1 .. wn` gives `n + 1` tokens in each direction: forward reads `<S> w1 .. wn` and predicts `w1 .. wn </S>`;
+backward reads `</S> wn .. w1` and predicts `wn .. w1 <S>`. Both directions hold the same sentences at the same places.
+"""
+
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
+
+import numpy as np
+import torch
+
+from elmo_plugin.corpus.word_table import WordTable
+
+IGNORED = -100
+"""Target of a place that holds no token."""
+
+Segment = Tuple[int, int, int, int, int]
+"""`(row, column, count, sentence, offset)`: `count` tokens of a sentence, from its `offset` on, go to this place."""
+
+
+def schedule(lengths: Iterable[int], rows: int, steps: int) -> Iterator[List[Segment]]:
+    """
+    Decide where the tokens of sentences go: yields the segments of each batch until every token has its place.
+
+    Each row takes the next sentence when its last one is used up. Once no sentence is left the rows run dry one by one, and
+    the last batches are not full.
+
+    # Parameters
+
+    lengths : tokens of each sentence (words + 1), read lazily.
+    """
+    sentences = enumerate(lengths)
+    current = [(0, 0, 0)] * rows  # sentence, offset, tokens left
+    while True:
+        batch: List[Segment] = []
+        for row in range(rows):
+            sentence, offset, left = current[row]
+            column = 0
+            while column < steps:
+                if not left:
+                    following = next(sentences, None)
+                    if following is None:
+                        break
+                    sentence, left = following
+                    offset = 0
+                count = min(left, steps - column)
+                batch.append((row, column, count, sentence, offset))
+                column += count
+                offset += count
+                left -= count
+            current[row] = (sentence, offset, left)
+        if not batch:
+            return
+        yield batch
+
+
+class StreamBatch(NamedTuple):
+    """Rows of the word table, `(rows, steps)`; targets are `-1` where there is no token."""
+
+    forward_inputs: np.ndarray
+    forward_targets: np.ndarray
+    backward_inputs: np.ndarray
+    backward_targets: np.ndarray
+
+
+def stream_batches(sentences: Iterable[np.ndarray], rows: int, steps: int) -> Iterator[StreamBatch]:
+    """
+    Fill batches with sentences.
+
+    # Parameters
+
+    sentences : rows of the word table with both boundaries, `(words + 2,)` each.
+    """
+    active: Dict[int, np.ndarray] = {}
+
+    def lengths() -> Iterator[int]:
+        for number, sentence in enumerate(sentences):
+            active[number] = sentence
+            yield len(sentence) - 1
+
+    for segments in schedule(lengths(), rows, steps):
+        inputs = np.full((2, rows, steps), WordTable.END_ROW, np.int32)
+        targets = np.full((2, rows, steps), -1, np.int32)
+        for row, column, count, number, offset in segments:
+            sentence = active[number]
+            for direction, words in enumerate((sentence, sentence[::-1])):
+                inputs[direction, row, column : column + count] = words[offset : offset + count]
+                targets[direction, row, column : column + count] = words[offset + 1 : offset + count + 1]
+            if offset + count == len(sentence) - 1:
+                del active[number]
+        width = max(column + count for _, column, count, _, _ in segments)
+        yield StreamBatch(inputs[0, :, :width], targets[0, :, :width], inputs[1, :, :width], targets[1, :, :width])
+
+
+def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
+    """
+    Turn a batch into the inputs of the language model.
+
+    # Returns
+
+    `words` : inputs of the distinct words of the batch, `(distinct, characters)` or `(distinct,)`.
+    `forward_inputs`, `backward_inputs` : `(rows, steps)` indices into `words`.
+    `forward_targets`, `backward_targets` : `(rows, steps)` indices into the vocabulary, `IGNORED` where there is no token.
+    """
+    both = np.stack([batch.forward_inputs, batch.backward_inputs])
+    distinct, places = np.unique(both, return_inverse=True)
+    places = torch.from_numpy(places.reshape(both.shape))
+    tensors = {"words": torch.from_numpy(table.inputs(distinct))}
+    for index, name in enumerate(("forward", "backward")):
+        rows = batch.forward_targets if index == 0 else batch.backward_targets
+        targets = np.where(rows < 0, IGNORED, table.targets(rows))
+        tensors[name + "_inputs"] = places[index]
+        tensors[name + "_targets"] = torch.from_numpy(targets)
+    return tensors
+
+
+def encode_block(block: List[List[str]], table: WordTable) -> List[np.ndarray]:
+    """Rows of the word table of every sentence, with both boundaries."""
+    flat = [word for words in block for word in ("<S>", *words, "</S>")]
+    rows = table.rows(flat)
+    ends = np.cumsum([len(words) + 2 for words in block])
+    return np.split(rows, ends[:-1])

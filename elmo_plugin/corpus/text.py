@@ -1,0 +1,174 @@
+"""Tokenised text in one or many files, one sentence a line, read as a stream of blocks."""
+
+import glob
+import gzip
+import io
+import logging
+import os
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+logger = logging.getLogger(__name__)
+
+Source = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+
+
+class CorpusCounts(NamedTuple):
+    """What a corpus holds; blank lines are lines but not sentences."""
+
+    lines: int
+    sentences: int
+    tokens: int
+
+
+def find_files(source: Source) -> List[Path]:
+    """
+    Find the shards that a file name, a folder, a glob pattern or a list of these stands for, sorted within each.
+
+    # Raises
+
+    `FileNotFoundError` that names the pattern which matched nothing.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        files = [file for item in source for file in find_files(item)]
+        if not files:
+            raise FileNotFoundError("corpus: an empty list of files; expected at least one file, folder or pattern")
+        return files
+    path = Path(source)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = [child for child in path.iterdir() if child.is_file() and not child.name.startswith(".")]
+        what = "folder holds no files"
+    else:
+        found = [Path(name) for name in glob.glob(str(source), recursive=True) if os.path.isfile(name)]
+        what = "pattern matched no file"
+    if not found:
+        raise FileNotFoundError(
+            f"corpus: {str(source)!r}: {what}; expected a file, a folder with text files, or a glob pattern "
+            "(relative names start from the current directory)"
+        )
+    return sorted(found)
+
+
+class Corpus:
+    """
+    Sentences of many shards, in blocks of bounded size.
+
+    # Parameters
+
+    source : file, folder, glob pattern or a list of these; names that end in `.gz` are decompressed.
+    max_sentences : keep only the first sentences, in the order of the files.
+    block_sentences : sentences held in memory at a time, and the range within which they are shuffled.
+    worker : `(index, count)`: of several workers, read only this one's share (whole shards when there are enough).
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        max_sentences: Optional[int] = None,
+        block_sentences: int = 100_000,
+        worker: Tuple[int, int] = (0, 1),
+    ) -> None:
+        if max_sentences is not None and max_sentences < 1:
+            raise ValueError(f"corpus: max_sentences is {max_sentences}, expected at least 1")
+        self.source = source
+        self.files = find_files(source)
+        self._max_sentences = max_sentences
+        self._block_sentences = block_sentences
+        index, count = worker
+        self._by_file = count > 1 and len(self.files) >= count and max_sentences is None
+        if self._by_file:
+            self.files = self.files[index::count]
+        self._worker = (0, 1) if self._by_file else worker
+        self._lengths: Optional[Dict[Path, List[np.ndarray]]] = None
+        self._lines = 0
+
+    def blocks(self, seed: Optional[int] = None) -> Iterator[List[List[str]]]:
+        """Yield blocks of sentences (lists of words); shards, and sentences within a block, shuffled by `seed`."""
+        random = None if seed is None else np.random.default_rng(seed)
+        limits = self._limits()
+        for file in self._ordered_files(random):
+            for block in self._file_blocks(file, limits):
+                order = range(len(block)) if random is None else random.permutation(len(block)).tolist()
+                yield [block[i] for i in order]
+
+    def lengths(self, seed: Optional[int] = None) -> Iterator[np.ndarray]:
+        """Yield the numbers of words of the same sentences, in the same blocks and order, without reading again."""
+        random = None if seed is None else np.random.default_rng(seed)
+        counted = self._count()
+        for file in self._ordered_files(random):
+            for block in counted[file]:
+                yield block if random is None else block[random.permutation(len(block))]
+
+    def counts(self) -> CorpusCounts:
+        """Count lines, sentences and tokens (words, without boundaries); reads the text once."""
+        blocks = [block for file in self._count().values() for block in file]
+        return CorpusCounts(self._lines, sum(map(len, blocks)), int(sum(block.sum() for block in blocks)))
+
+    def _ordered_files(self, random: Optional[np.random.Generator]) -> List[Path]:
+        if random is None:
+            return self.files
+        return [self.files[i] for i in random.permutation(len(self.files))]
+
+    def _count(self) -> Dict[Path, List[np.ndarray]]:
+        if self._lengths is None:
+            self._lines = 0
+            lengths = {}
+            limits = self._limits()
+            for file in self.files:
+                blocks = self._file_blocks(file, limits, count_lines=True)
+                lengths[file] = [np.fromiter(map(len, block), np.int32, len(block)) for block in blocks]
+                if not lengths[file]:
+                    logger.warning("corpus: %s holds no sentence; skipped", file)
+            if not any(lengths.values()):
+                raise ValueError(f"corpus: {self.source!r}: all {len(self.files)} files are empty")
+            self._lengths = lengths
+        return self._lengths
+
+    def _limits(self) -> Optional[Dict[Path, int]]:
+        """Sentences to take from each file when there is a maximum."""
+        if self._max_sentences is None:
+            return None
+        left = self._max_sentences
+        limits = {}
+        for file in self.files:
+            limits[file] = left and sum(1 for _, sentence in zip(range(left), read_sentences(file)))
+            left -= limits[file]
+        return limits
+
+    def _file_blocks(
+        self, file: Path, limits: Optional[Dict[Path, int]], count_lines: bool = False
+    ) -> Iterator[List[List[str]]]:
+        index, count = self._worker
+        limit = None if limits is None else limits[file]
+        block: List[List[str]] = []
+        number = -1
+        for words in _read_lines(file):
+            self._lines += count_lines
+            if not words:
+                continue
+            number += 1
+            if limit is not None and number >= limit:
+                break
+            if number % count == index:
+                block.append(words)
+                if len(block) == self._block_sentences:
+                    yield block
+                    block = []
+        if block:
+            yield block
+
+
+def read_sentences(file: Path) -> Iterator[List[str]]:
+    """Yield the sentences of one file as lists of words; blank lines are no sentences."""
+    return (words for words in _read_lines(file) if words)
+
+
+def _read_lines(file: Path) -> Iterator[List[str]]:
+    opened = gzip.open(file, "rb") if file.suffix == ".gz" else open(file, "rb")
+    with opened as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            yield line.split()

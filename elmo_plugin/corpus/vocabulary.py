@@ -1,0 +1,81 @@
+"""The language model's vocabulary: specials first, then words by falling count."""
+
+from collections import Counter
+from pathlib import Path
+from typing import List, NamedTuple, Optional
+
+from elmo_plugin.corpus.text import Corpus
+from elmo_plugin.corpus.word_table import SPECIALS
+
+
+class VocabularyReport(NamedTuple):
+    """A vocabulary and what it covers of the text that it was made from."""
+
+    words: List[str]
+    sentences: int
+    tokens: int
+    types: int
+    covered_tokens: int
+
+    @property
+    def coverage(self) -> float:
+        """Share of the tokens that are in the vocabulary."""
+        return self.covered_tokens / self.tokens if self.tokens else 0.0
+
+
+def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: int = 1) -> VocabularyReport:
+    """
+    Count the words of a corpus in one pass and keep the most frequent ones.
+
+    # Parameters
+
+    max_size : most words to keep, the three specials included.
+    min_count : least count of a word that is kept.
+    """
+    if max_size is not None and max_size <= len(SPECIALS):
+        raise ValueError(
+            f"vocabulary: max_size is {max_size}, expected more than the {len(SPECIALS)} special entries "
+            f"{', '.join(SPECIALS)}"
+        )
+    counts: "Counter[str]" = Counter()
+    sentences = 0
+    for block in corpus.blocks():
+        sentences += len(block)
+        counts.update(word for words in block for word in words)
+    tokens = sum(counts.values())
+    types = len(counts)
+    if not tokens:
+        raise ValueError(f"vocabulary: {corpus.source!r} holds no words")
+    for special in SPECIALS:
+        counts.pop(special, None)
+    # Words of equal count in the order of their code points, so that the result does not depend on the order of shards.
+    ranked = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+    if max_size is not None:
+        ranked = ranked[: max_size - len(SPECIALS)]
+    covered = sum(counts[word] for word in ranked)
+    return VocabularyReport([*SPECIALS, *ranked], sentences, tokens, types, covered)
+
+
+def read_vocabulary(path: Path) -> List[str]:
+    """
+    Read a vocabulary file, one word a line.
+
+    # Raises
+
+    `ValueError` when it does not start with `<S>`, `</S>`, `<UNK>` or holds a word twice.
+    """
+    words = path.read_text(encoding="utf-8").split("\n")
+    if words and words[-1] == "":
+        words.pop()
+    if tuple(words[:3]) != SPECIALS:
+        raise ValueError(f"{path}: starts with {words[:3]}, expected {list(SPECIALS)} on the first three lines")
+    if len(set(words)) != len(words):
+        twice = [word for word, count in Counter(words).items() if count > 1][:5]
+        raise ValueError(f"{path}: {len(words) - len(set(words))} words are repeated, among them {twice}")
+    return words
+
+
+def write_vocabulary(words: List[str], path: Path) -> None:
+    """Write one word a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(word + "\n" for word in words), encoding="utf-8")

@@ -1,0 +1,86 @@
+"""Words as rows of a growing table, so that a word's characters and its target are looked up once."""
+
+from typing import Dict, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+from elmo_plugin.engine.characters import words_to_ids
+
+BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
+SPECIALS = (BEGIN, END, UNKNOWN)
+
+
+class _Rows(Dict[str, int]):
+    """A dictionary that gives each new word the next row."""
+
+    def __missing__(self, word: str) -> int:
+        row = self[word] = len(self)
+        return row
+
+
+class WordTable:
+    """
+    Map words to rows; row 0 is `<S>`, row 1 is `</S>`.
+
+    # Parameters
+
+    vocabulary : word -> target of the language model; must hold `<S>`, `</S>` and `<UNK>`.
+    max_characters : characters per word; `None` for a word-level biLM, whose inputs are targets + 1.
+    """
+
+    BEGIN_ROW, END_ROW = 0, 1
+
+    def __init__(self, vocabulary: Mapping[str, int], max_characters: Optional[int] = 50) -> None:
+        missing = [word for word in SPECIALS if word not in vocabulary]
+        if missing:
+            raise ValueError(
+                f"language-model vocabulary: {', '.join(missing)} missing among {len(vocabulary)} words; the vocabulary "
+                f"must start with {', '.join(SPECIALS)}. `allennlp elmo-vocabulary` makes one."
+            )
+        self._vocabulary = vocabulary
+        self._max_characters = max_characters
+        self._rows = _Rows()
+        self._known = 0
+        self._targets = np.zeros(0, np.int64)
+        self._characters = np.zeros((0, max_characters or 0), np.uint16)
+        self.rows([BEGIN, END])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self, words: Sequence[str]) -> np.ndarray:
+        """Rows of `words`, `(words,)` int32; new words are added."""
+        rows = np.fromiter(map(self._rows.__getitem__, words), np.int32, len(words))
+        if len(self._rows) > self._known:
+            self._grow()
+        return rows
+
+    def targets(self, rows: np.ndarray) -> np.ndarray:
+        """Targets of `rows`, same shape, int64."""
+        return self._targets[rows]
+
+    def inputs(self, rows: np.ndarray) -> np.ndarray:
+        """Inputs of the biLM for `rows`: character ids `(rows, max_characters)`, or word ids `(rows,)`; int64."""
+        if self._max_characters is None:
+            return self._targets[rows] + 1
+        return self._characters[rows].astype(np.int64)
+
+    def _grow(self) -> None:
+        new: List[str] = list(self._rows)[self._known :]
+        stop = self._known + len(new)
+        if stop > len(self._targets):
+            size = max(1024, stop + stop // 2)
+            self._targets = _enlarged(self._targets, size)
+            self._characters = _enlarged(self._characters, size)
+        unknown = self._vocabulary[UNKNOWN]
+        find = self._vocabulary.get
+        self._targets[self._known : stop] = [find(word, unknown) for word in new]
+        if self._max_characters is not None:
+            self._characters[self._known : stop] = words_to_ids(new, self._max_characters)
+        self._known = stop
+
+
+def _enlarged(array: np.ndarray, size: int) -> np.ndarray:
+    larger = np.zeros((size,) + array.shape[1:], array.dtype)
+    larger[: len(array)] = array
+    return larger

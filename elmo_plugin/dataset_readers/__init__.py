@@ -1,0 +1,1 @@
+from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: F401

@@ -1,0 +1,85 @@
+"""
+Log-uniform sampling of words without repetition, as TensorFlow's `log_uniform_candidate_sampler(unique=True)`.
+
+The vocabulary must be sorted by falling frequency: word `k` is drawn with probability
+`log((k + 2) / (k + 1)) / log(n + 1)`, which is close to Zipf's law.
+"""
+
+import math
+from typing import List, Optional, Tuple
+
+import torch
+
+
+class LogUniformSampler:
+    """
+    Draw sets of distinct words, all from torch's random generator, with no loop over words.
+
+    # Parameters
+
+    n_words : size of the vocabulary.
+    n_samples : distinct words per draw; fewer than `n_words`.
+
+    # Raises
+
+    `ValueError` when there are as many samples as words: the full softmax is then exact and cheaper.
+    """
+
+    def __init__(self, n_words: int, n_samples: int) -> None:
+        if not 0 < n_samples < n_words:
+            raise ValueError(
+                f"sampled softmax: {n_samples} negative samples from a vocabulary of {n_words} words; "
+                "expected at least 1 and fewer than there are words, because samples are distinct. "
+                "Lower the number of samples or use the full softmax."
+            )
+        self.n_words = n_words
+        self.n_samples = n_samples
+        self._log_range = math.log(n_words + 1)
+        # Words that have to be drawn until `n_samples` distinct ones are found: a running guess.
+        self._n_draws = 2 * n_samples
+
+    def sample(
+        self, device: torch.device, generator: Optional[torch.Generator] = None
+    ) -> Tuple[torch.Tensor, int]:
+        """
+        Draw words one after the other until `n_samples` distinct ones have been seen.
+
+        # Returns
+
+        The distinct words in order of their first draw, `(n_samples,)` int64, and the number of draws it took.
+        """
+        draws: List[torch.Tensor] = []
+        while True:
+            draws.append(self._draw(self._n_draws, device, generator))
+            words, first = _first_occurrences(torch.cat(draws))
+            if len(words) >= self.n_samples:
+                n_draws = int(first[self.n_samples - 1]) + 1
+                self._n_draws = max(self.n_samples, n_draws + n_draws // 16)
+                return words[: self.n_samples], n_draws
+
+    def _draw(self, count: int, device: torch.device, generator: Optional[torch.Generator]) -> torch.Tensor:
+        uniform = torch.rand(count, dtype=torch.float64, device=device, generator=generator)
+        return (torch.exp(uniform * self._log_range).long() - 1).clamp_(0, self.n_words - 1)
+
+    def log_expected_count(self, words: torch.Tensor, n_draws: int, dtype: torch.dtype) -> torch.Tensor:
+        """
+        Logarithm of the expected number of times that each word is in a sample: `1 - (1 - p) ** n_draws`.
+
+        As in TensorFlow, `n_samples * p` when no word was drawn twice.
+        """
+        words = words.double()
+        probability = torch.log1p(1.0 / (words + 1)) / self._log_range
+        if n_draws == self.n_samples:
+            expected = probability * n_draws
+        else:
+            expected = -torch.expm1(n_draws * torch.log1p(-probability))
+        return expected.log().to(dtype)
+
+
+def _first_occurrences(draws: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Distinct values in order of their first occurrence, and the positions of those occurrences."""
+    values, order = torch.sort(draws, stable=True)
+    is_first = torch.ones_like(values, dtype=torch.bool)
+    is_first[1:] = values[1:] != values[:-1]
+    first = order[is_first].sort().values
+    return draws[first], first

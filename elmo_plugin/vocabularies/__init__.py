@@ -1,0 +1,1 @@
+from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: F401
