@@ -1,0 +1,287 @@
+"""
+Read and write the pair of files that bilm-tf and AllenNLP use: weights in hdf5, options in JSON.
+
+What that layout has no place for goes into one extra group, `elmo_plugin`, which other readers do not look at; it is
+written only when there is something to keep: a vocabulary, a stored state, or a trained forget bias that the layout
+cannot express exactly.
+"""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+
+import numpy as np
+import torch
+
+from elmo_plugin.engine.errors import EngineError, FormatError, WeightFileError
+from elmo_plugin.engine.options import BiLmOptions
+from elmo_plugin.engine.tensor_table import Shape, check_tensors
+from elmo_plugin.formats import forget_bias
+from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.formats.beside import options_target, vocabulary_beside
+from elmo_plugin.formats.names import DIRECTIONS, cell_group, hdf5_shapes, reader_group, to_engine, to_hdf5
+from elmo_plugin.formats.weight_set import WeightSet, inference_options, softmax_shapes
+
+EXTRA = "elmo_plugin"
+EXTRA_VERSION = 1
+_SOFTMAX = {"softmax/W": "softmax.weight", "softmax/b": "softmax.bias"}
+
+# How h5py reports a file that is damaged, cut off, or not readable for other reasons
+_DAMAGE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
+
+
+def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax: bool = True) -> WeightSet:
+    """
+    Read a pair of files.
+
+    # Parameters
+
+    options_file : the options.json, for training or for inference.
+    weight_file : the hdf5 file.
+    softmax : read the softmax if the file has one.
+
+    # Raises
+
+    `OptionsError` about the first file, `FormatError` for a damaged second file, `WeightFileError` with one table of
+    everything missing, surplus or misshaped if the two do not fit.
+    """
+    options = BiLmOptions.from_file(options_file)
+    with _open(Path(weight_file)) as file:
+        datasets = _datasets(file, options)
+        _recognise(weight_file, datasets)
+        shapes = {name: tuple(dataset.shape) for name, dataset in datasets.items()}
+        expected, optional = _expected(options, shapes)
+        source = f"{weight_file} (with {options_file})"
+        check_tensors(shapes, expected, source, optional)
+        wanted = [name for name in datasets if softmax or name not in _SOFTMAX]
+        arrays = {name: _array(weight_file, name, datasets[name]) for name in wanted}
+    tensors = to_engine(options, arrays)
+    _restore_forget_biases(options, arrays, tensors)
+    for name in ("hidden", "cell"):
+        if f"{EXTRA}/warm/{name}" in arrays:
+            tensors[f"warm.{name}"] = torch.from_numpy(arrays[f"{EXTRA}/warm/{name}"])
+    weights = WeightSet(
+        options=options,
+        tensors=tensors,
+        softmax=_read_softmax(arrays),
+        vocabulary=_vocabulary(weight_file, options, arrays),
+        source=str(weight_file),
+    )
+    weights.check()
+    return weights
+
+
+def read_vocabulary(weight_file: Union[str, Path], options: BiLmOptions) -> Optional[List[str]]:
+    """
+    Read the vocabulary alone.
+
+    # Parameters
+
+    weight_file : the hdf5 file.
+    options : the architecture; a word-level model may have its vocabulary in a file beside.
+
+    # Returns
+
+    The words, None if there are none.
+    """
+    name = f"{EXTRA}/vocabulary"
+    with _open(Path(weight_file)) as file:
+        arrays = {name: np.asarray(file[name][...])} if name in file else {}
+    return _vocabulary(weight_file, options, arrays)
+
+
+def write(weights: WeightSet, weight_file: Union[str, Path]) -> Path:
+    """
+    Write a pair of files that AllenNLP and bilm-tf read, and that give the same weights bit for bit when read again.
+
+    # Parameters
+
+    weights : what to write.
+    weight_file : the hdf5 file; the options go beside it, see `beside.options_target`. Existing files are replaced
+        only when both new ones are complete.
+
+    # Returns
+
+    The options file.
+    """
+    import h5py
+
+    weights.check()
+    target = Path(weight_file)
+    options = inference_options(weights.options)
+    options_file = options_target(target)
+    with replacing(target) as weight_part, replacing(options_file) as options_part:
+        options_part.write_text(json.dumps(options.to_dict(), indent=2) + "\n", encoding="utf-8")
+        with h5py.File(weight_part, "w") as file:
+            arrays = to_hdf5(options, weights.tensors)
+            for name, tensor in weights.everything().items():
+                if name.startswith("softmax."):
+                    arrays[{ours: theirs for theirs, ours in _SOFTMAX.items()}[name]] = _numpy(tensor)
+            for name, array in arrays.items():
+                file.create_dataset(name, data=array)
+            _link_single_layer(file, options)
+            _write_extra(file, _extra(weights, arrays))
+    return options_file
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except EngineError:
+        raise
+    except _DAMAGE as error:
+        raise FormatError(
+            f"{path}: cannot be read as an hdf5 file ({error}); expected the weights of a biLM. "
+            "If it was copied or downloaded, compare its size with the original's and fetch it again."
+        ) from error
+
+
+def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
+    """All datasets; a cell of a one-layer model under one name, whichever the writer chose."""
+    import h5py
+
+    found: Dict[str, Any] = {}
+
+    def visit(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            for direction in range(len(DIRECTIONS) if options.lstm.n_layers == 1 else 0):
+                wrapped = reader_group(direction, 0) + "/"
+                if name.startswith(wrapped):
+                    name = f"{cell_group(options, direction, 0)}/{name[len(wrapped) :]}"
+            found[name] = item
+
+    file.visititems(visit)
+    version = file[EXTRA].attrs.get("format_version", 0) if EXTRA in file else 0
+    if int(version) > EXTRA_VERSION:
+        raise FormatError(
+            f"{file.filename}: its group {EXTRA!r} has version {version}, this elmo_plugin knows {EXTRA_VERSION}. "
+            "Update elmo_plugin."
+        )
+    return found
+
+
+def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:
+    """Name the hdf5 files that are commonly taken for weights."""
+    if any(name.startswith(("RNN_", "CNN", "char_embed")) for name in names):
+        return
+    if set(names) == {"embedding"}:
+        looks = "token vectors as written by bilm-tf's dump_token_embeddings"
+    elif names and all(name.isdigit() or name == "sentence_to_index" for name in names):
+        looks = "vectors of sentences as written by `allennlp elmo` or bilm-tf's dump_bilm_embeddings"
+    else:
+        first = ", ".join(repr(name) for name in sorted(names)[:3]) or "no dataset at all"
+        looks = f"something else; it holds {first}"
+    raise WeightFileError(
+        f"{path}: an hdf5 file, but not the weights of a biLM (datasets 'char_embed', 'CNN/...', 'RNN_0/...'). "
+        f"It looks like {looks}. Give the weight file that belongs to the options."
+    )
+
+
+def _expected(options: BiLmOptions, found: Mapping[str, Shape]) -> Tuple[Dict[str, Shape], Dict[str, Shape]]:
+    """The shapes that must be in the file, and those that may be."""
+    expected, lstm = hdf5_shapes(options), options.lstm
+    if any(name in found for name in _SOFTMAX):
+        shapes = softmax_shapes(options, found.get("softmax/W"))
+        expected.update({name: shapes[ours] for name, ours in _SOFTMAX.items()})
+    optional: Dict[str, Shape] = {
+        f"{EXTRA}/warm/hidden": (lstm.n_layers, 2 * lstm.projection_dim),
+        f"{EXTRA}/warm/cell": (lstm.n_layers, 2 * lstm.dim),
+    }
+    if f"{EXTRA}/vocabulary" in found:
+        optional[f"{EXTRA}/vocabulary"] = found[f"{EXTRA}/vocabulary"]
+    for _, _, name, _ in _cells(options):
+        optional[name] = (lstm.dim,)
+    return expected, optional
+
+
+def _cells(options: BiLmOptions) -> List[Tuple[str, str, str, slice]]:
+    """For each cell: the engine's bias, the file's, where the exact forget bias goes, and its block in the file's."""
+    cells = options.lstm.dim
+    return [
+        (
+            f"lstm.{name}_layers.{layer}.bias",
+            cell_group(options, direction, layer) + "/B",
+            f"{EXTRA}/forget_bias/{name}_{layer}",
+            slice(2 * cells, 3 * cells),
+        )
+        for direction, name in enumerate(DIRECTIONS)
+        for layer in range(options.lstm.n_layers)
+    ]
+
+
+def _restore_forget_biases(
+    options: BiLmOptions, arrays: Mapping[str, np.ndarray], tensors: Dict[str, torch.Tensor]
+) -> None:
+    cells = options.lstm.dim
+    for ours, theirs, exact, block in _cells(options):
+        if exact in arrays:
+            bias = tensors[ours].numpy()
+            bias[cells : 2 * cells] = forget_bias.restore(arrays[exact], arrays[theirs][block], bias[cells : 2 * cells])
+
+
+def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:
+    if name == f"{EXTRA}/vocabulary":
+        return np.asarray(dataset[...])
+    if dataset.dtype.kind != "f":
+        raise WeightFileError(
+            f"{path}: dataset {name!r} holds {dataset.dtype}, expected float32 as in every biLM. "
+            "Write it again as float32."
+        )
+    return np.asarray(dataset[...], dtype=np.float32)
+
+
+def _read_softmax(arrays: Mapping[str, np.ndarray]) -> Optional[Dict[str, torch.Tensor]]:
+    if "softmax/W" not in arrays:
+        return None
+    return {"weight": torch.from_numpy(arrays["softmax/W"]), "bias": torch.from_numpy(arrays["softmax/b"])}
+
+
+def _vocabulary(path: Union[str, Path], options: BiLmOptions, arrays: Mapping[str, np.ndarray]) -> Optional[List[str]]:
+    stored = arrays.get(f"{EXTRA}/vocabulary")
+    if stored is None:
+        return vocabulary_beside(Path(path)) if options.is_word_level else None
+    try:
+        return [str(word) for word in json.loads(stored.tobytes().decode("utf-8"))]
+    except ValueError as error:
+        raise FormatError(f"{path}: dataset '{EXTRA}/vocabulary' is not a JSON list of words ({error}).") from error
+
+
+def _extra(weights: WeightSet, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
+    """What the layout has no place for."""
+    extra: Dict[str, np.ndarray] = {}
+    if weights.vocabulary is not None:
+        extra["vocabulary"] = np.frombuffer(json.dumps(weights.vocabulary).encode("utf-8"), dtype=np.uint8)
+    for name in ("hidden", "cell"):
+        if f"warm.{name}" in weights.tensors:
+            extra[f"warm/{name}"] = _numpy(weights.tensors[f"warm.{name}"])
+    cells = weights.options.lstm.dim
+    for ours, theirs, exact, block in _cells(weights.options):
+        bias = _numpy(weights.tensors[ours])[cells : 2 * cells]
+        if not forget_bias.is_exact(bias, arrays[theirs][block]).all():
+            extra[exact[len(EXTRA) + 1 :]] = bias
+    return extra
+
+
+def _write_extra(file: Any, extra: Mapping[str, np.ndarray]) -> None:
+    if extra:
+        group = file.create_group(EXTRA)
+        group.attrs["format_version"] = EXTRA_VERSION
+        for name, array in extra.items():
+            group.create_dataset(name, data=array)
+
+
+def _link_single_layer(file: Any, options: BiLmOptions) -> None:
+    """bilm-tf dumps a single layer under a name where neither AllenNLP nor bilm-tf's own reader looks: add a link."""
+    import h5py
+
+    for direction in range(len(DIRECTIONS) if options.lstm.n_layers == 1 else 0):
+        file[reader_group(direction, 0)] = h5py.SoftLink("/" + cell_group(options, direction, 0))
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().to("cpu", torch.float32).numpy()

@@ -1,0 +1,118 @@
+"""Names of pretrained biLMs, and where their files are."""
+
+import importlib
+from pathlib import Path
+from typing import Callable, List, Optional, Tuple
+
+from elmo_plugin.engine.errors import BackendUnavailableError, WeightFileError
+
+BUILTIN = "builtin"
+
+_FOLDER = Path(__file__).resolve().parent.parent / "pretrained"
+
+# Peters et al. (2018), as published by AllenNLP: cells, projection, filters and highway layers are in the folder's name
+_SITE = "https://allennlp.s3.amazonaws.com/models/elmo"
+_PUBLISHED = {
+    "small": "2x1024_128_2048cnn_1xhighway",
+    "medium": "2x2048_256_2048cnn_1xhighway",
+    "original": "2x4096_512_2048cnn_2xhighway",
+    "original_5.5B": "2x4096_512_2048cnn_2xhighway_5.5B",
+}
+_SCHEMES = ("http://", "https://", "s3://", "gs://", "hf://")
+
+
+def names() -> List[str]:
+    """List the names that `read_weights` knows."""
+    return [BUILTIN] + list(_PUBLISHED)
+
+
+def urls(name: str) -> Tuple[str, str]:
+    """
+    Say where a published biLM is.
+
+    # Parameters
+
+    name : one of `names()` but "builtin".
+
+    # Returns
+
+    The URLs of its options and of its weights.
+    """
+    prefix = f"{_SITE}/{_PUBLISHED[name]}/elmo_{_PUBLISHED[name]}"
+    return f"{prefix}_options.json", f"{prefix}_weights.hdf5"
+
+
+def is_url(source: str) -> bool:
+    """Say whether this is an address that has to be fetched, not a path."""
+    return source.startswith(_SCHEMES)
+
+
+def builtin() -> Path:
+    """
+    Find the biLM that comes with this package.
+
+    # Raises
+
+    `WeightFileError` if it was left out.
+    """
+    files = sorted(_FOLDER.glob("*.safetensors"))
+    if len(files) != 1:
+        found = ", ".join(path.name for path in files) or "none"
+        raise WeightFileError(
+            f"{_FOLDER}: expected one .safetensors file, the biLM named {BUILTIN!r}, found {found}. "
+            "Install elmo_plugin again from a complete source, or name other weights."
+        )
+    return files[0]
+
+
+def fetch(url: str) -> Path:
+    """
+    Download a file into AllenNLP's cache, or find it there.
+
+    # Raises
+
+    `BackendUnavailableError` where AllenNLP is not installed, `WeightFileError` if the file cannot be had.
+    """
+    try:
+        return Path(_cached_path()(url))
+    except (OSError, ValueError) as error:
+        raise WeightFileError(
+            f"{url}: could not be fetched ({error}). Check the address and the network, or download the file "
+            "elsewhere and give its path."
+        ) from error
+
+
+def locate(source: str) -> Optional[Tuple[Optional[Path], Path]]:
+    """
+    Turn a name or a URL into files on this machine.
+
+    # Parameters
+
+    source : what the user wrote.
+
+    # Returns
+
+    The options file, None where the weights carry their options or have them beside, and the weight file. None for
+    anything else, such as a path.
+    """
+    if source == BUILTIN:
+        return None, builtin()
+    if source in _PUBLISHED:
+        options_url, weight_url = urls(source)
+        return fetch(options_url), fetch(weight_url)
+    if is_url(source):
+        # in the cache a file stands alone, under another name
+        options_name = source[: -len("weights.hdf5")] + "options.json" if source.endswith("weights.hdf5") else None
+        return (fetch(options_name) if options_name else None), fetch(source)
+    return None
+
+
+def _cached_path() -> Callable[[str], str]:
+    # by name, because nothing in this package but the adapters depends on AllenNLP
+    try:
+        return importlib.import_module("allennlp.common.file_utils").cached_path
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "fetching weights by name or URL needs AllenNLP's cache: install allennlp, or download the files and "
+            "give their paths."
+        ) from error
