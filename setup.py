@@ -1,0 +1,55 @@
+"""Packaging of elmo_plugin; tool settings are in pyproject.toml, pinned environments in requirements/."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "elmo_plugin" / "__init__.py").read_text()).group(1)
+
+ALLENNLP = [
+    "allennlp>=2.10.1,<2.11",
+    "allennlp-models>=2.10.1,<2.11",
+    # AllenNLP's own torch 1.12, all that its pins allow, predates NumPy 2.
+    "numpy<2 ; python_version < '3.11'",
+    # Without it AllenNLP reads .jsonnet files as plain JSON.
+    "jsonnet>=0.10",
+    "overrides>=3.1",
+    "rich>=10",
+]
+
+setup(
+    name="elmo_plugin",
+    version=VERSION,
+    description="ELMo for AllenNLP: exact, fast, trainable, and at home on today's Python and PyTorch",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    keywords="ELMo AllenNLP NLP embeddings language-model biLM",
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: OS Independent",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.8",
+        "Programming Language :: Python :: 3.9",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+    packages=find_packages(include=["elmo_plugin", "elmo_plugin.*"]),
+    package_data={"elmo_plugin": ["pretrained/*", "pretrained/*/*"]},
+    python_requires=">=3.8",
+    # The engine needs torch and numpy; the weight files need the other two.
+    install_requires=["torch>=1.12", "numpy", "h5py", "safetensors"],
+    # AllenNLP is an extra because its own pins cannot be met on Python 3.11 and later: see docs/installation.md.
+    extras_require={
+        "allennlp": ALLENNLP,
+        "test": ["hypothesis", "pytest", "pytest-timeout"],
+        "lint": ["mypy", "ruff"],
+    },
+    entry_points={"console_scripts": ["elmo-plugin = elmo_plugin.__main__:run"]},
+)
