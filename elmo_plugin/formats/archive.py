@@ -1,0 +1,179 @@
+"""
+Read the biLM out of a trained AllenNLP model: `model.tar.gz`, a serialization directory, or a `.th` file.
+
+AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them.
+"""
+
+import inspect
+import pickle
+import shutil
+import tarfile
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+
+import torch
+
+from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
+from elmo_plugin.formats.record import ALLENNLP_BILM, BILM, LSTM_ONLY, BiLmRecord, records_in
+from elmo_plugin.formats.weight_set import WeightSet
+
+#: what AllenNLP calls the weights in an archive, and the best weights of a running training
+ARCHIVE_WEIGHTS = "weights.th"
+BEST_WEIGHTS = "best.th"
+
+
+def read(path: Union[str, Path], module: Optional[str] = None) -> WeightSet:
+    """
+    Read the biLM of a trained model, fine-tuned or not.
+
+    # Parameters
+
+    path : `model.tar.gz`, a serialization directory (`weights.th`, else `best.th`), or a file of weights.
+    module : path of the module that has the biLM; needed only where a model has several that differ.
+
+    # Returns
+
+    The biLM, float32. Its `source` is `path` and the module.
+
+    # Raises
+
+    `FormatError` where there is no biLM, or no telling which.
+    """
+    with _weights_file(Path(path)) as weights:
+        state = load_state(weights, str(path))
+        records = records_in(state, str(path))
+        complete = {prefix: record for prefix, record in records.items() if record.layout != LSTM_ONLY}
+        prefix, record = _choose(complete, module, str(path))
+        return _weight_set(state, prefix, record, f"{path} ({(prefix + record.tensors).rstrip('.')})")
+
+
+def read_saved(directory: Union[str, Path], name: str, source: str, part: str = BILM) -> Optional[WeightSet]:
+    """
+    Read the biLM that a configuration calls `source` from a folder that AllenNLP trains in or unpacked.
+
+    # Parameters
+
+    directory : the folder.
+    name : `ARCHIVE_WEIGHTS` or `BEST_WEIGHTS`.
+    source : what the configuration called the weights when the model was trained.
+    part : `BILM`, or `LSTM_ONLY` for the stack of an encoder, which is then all that the result has.
+
+    # Returns
+
+    The biLM, or None where there is no such file or it has no biLM of that source.
+    """
+    found = find_saved(directory, name, source, part)
+    return None if found is None else _weight_set(*found, source)
+
+
+def find_saved(
+    directory: Union[str, Path], name: str, source: str, part: str = BILM
+) -> Optional[Tuple[Mapping[str, Any], str, BiLmRecord]]:
+    """Like `read_saved`, but return the state dict, the module's path and its record; no tensor is read."""
+    path = Path(directory) / name
+    if not path.is_file():
+        return None
+    state = load_state(path, str(path))
+    for prefix, record in records_in(state, str(path)).items():
+        if record.source == source and (record.layout == LSTM_ONLY) == (part == LSTM_ONLY):
+            return state, prefix, record
+    return None
+
+
+def load_state(path: Path, where: str) -> Mapping[str, Any]:
+    """
+    Load a state dict on the CPU; raises `FormatError` where the file is something else.
+
+    # Parameters
+
+    path : the file.
+    where : what to call it in messages.
+    """
+    # weights_only came with PyTorch 1.13, mmap with 2.1
+    known = inspect.signature(torch.load).parameters
+    extras = {name: True for name in ("weights_only", "mmap") if name in known}
+    try:
+        state = torch.load(path, map_location="cpu", **extras)
+    except (RuntimeError, ValueError, EOFError, OSError, KeyError, IndexError, pickle.UnpicklingError) as error:
+        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
+    if not isinstance(state, Mapping):
+        raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
+    return state
+
+
+@contextmanager
+def _weights_file(path: Path) -> Iterator[Path]:
+    """Yield the file of weights behind `path`; taken out of an archive for the time being where it is in one."""
+    if path.is_dir():
+        candidates = [path / ARCHIVE_WEIGHTS, path / BEST_WEIGHTS]
+        found = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if found is None:
+            raise FormatError(f"{path}: neither {ARCHIVE_WEIGHTS} nor {BEST_WEIGHTS} is in this folder.")
+        yield found
+    elif not path.is_file():
+        raise FormatError(f"{path}: no such file or folder; expected a model.tar.gz, its folder or a .th file.")
+    elif not tarfile.is_tarfile(path):
+        yield path
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / ARCHIVE_WEIGHTS
+            _take_out(path, target)
+            yield target
+
+
+def _take_out(archive: Path, target: Path) -> None:
+    try:
+        with tarfile.open(archive) as members:
+            # Read by name and written by us: a member's own path is never used.
+            source = members.extractfile(ARCHIVE_WEIGHTS)
+            if source is None:
+                raise KeyError(f"{ARCHIVE_WEIGHTS} is not a file")
+            with source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+    except KeyError as error:
+        raise FormatError(f"{archive}: not an archive of AllenNLP, it has no {ARCHIVE_WEIGHTS}.") from error
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise FormatError(f"{archive}: damaged archive ({error}).") from error
+
+
+def _choose(records: Dict[str, BiLmRecord], module: Optional[str], where: str) -> Tuple[str, BiLmRecord]:
+    if not records:
+        raise FormatError(
+            f"{where}: no biLM with its options is in this model. Models that AllenNLP's own Elmo trained do not keep "
+            "the options: load them with elmo_plugin.drop_in and save them again, or use the original weight files."
+        )
+    if module is not None:
+        prefix = module.rstrip(".") + "." if module else ""
+        if prefix not in records:
+            raise FormatError(f"{where}: module {module!r} has no biLM; those that have one: {_names(records)}.")
+        return prefix, records[prefix]
+    if len(records) > 1:
+        raise FormatError(f"{where}: several biLMs are in this model, choose one of {_names(records)}.")
+    return next(iter(records.items()))
+
+
+def _names(records: Dict[str, BiLmRecord]) -> str:
+    return ", ".join(repr(prefix.rstrip(".")) for prefix in sorted(records))
+
+
+def _weight_set(state: Mapping[str, Any], prefix: str, record: BiLmRecord, source: str) -> WeightSet:
+    start = prefix + record.tensors
+    tensors = {name[len(start) :]: _copy(value) for name, value in state.items() if name.startswith(start)}
+    if record.layout == ALLENNLP_BILM:
+        tensors = from_allennlp({BILM_PREFIX + name: tensor for name, tensor in tensors.items()})
+    if record.layout == LSTM_ONLY:
+        tensors = {"lstm." + name: tensor for name, tensor in tensors.items()}
+    softmax = None
+    if record.softmax is not None:
+        softmax = {part: _copy(state[prefix + name]) for part, name in record.softmax.items()}
+    return WeightSet(
+        options=record.options, tensors=tensors, softmax=softmax, vocabulary=record.vocabulary, source=source
+    )
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    # A copy of its own, because the file behind the tensor may be mapped into memory and go away.
+    return tensor.detach().to(torch.float32, copy=True)

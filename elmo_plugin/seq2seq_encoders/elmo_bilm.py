@@ -1,0 +1,158 @@
+"""The LSTM stack of the biLM as an encoder."""
+
+from typing import Any, Optional, Tuple
+
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
+from overrides import overrides
+
+from elmo_plugin.adapters.weight_sources import find_weights
+from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.engine.lstm import BiLstm
+from elmo_plugin.engine.options import BiLmOptions, LstmOptions
+from elmo_plugin.engine.packing import Packing
+from elmo_plugin.engine.state import CARRIED, RESET, StateKeeper
+from elmo_plugin.formats.record import LSTM_ONLY, BiLmRecord
+
+
+@Seq2SeqEncoder.register("elmo_bilm")
+class ElmoBiLmEncoder(Seq2SeqEncoder):
+    """
+    The biLM's stack of projected, clipped LSTMs over any vectors.
+
+    Each direction has layers of its own, which never see the other direction, so that the last layer still says
+    nothing about a token itself in the direction that has yet to read it. Registered as "elmo_bilm".
+
+    # Parameters
+
+    input_size : width of the input; any width from scratch, the biLM's projection with `weights`.
+    hidden_size : width of the output of one direction (the biLM's `projection_dim`).
+    cell_size : cells of each layer and direction; None for `hidden_size`, which means no projection.
+    num_layers : layers of each direction.
+    cell_clip, projection_clip : bounds on the absolute values of cell states and projections; None for no bound.
+    use_skip_connections : add the input of every layer but the first to its output.
+    weights : a biLM, as for the token embedder `elmo`, to take everything above and the weights from.
+    trainable : train the stack. Where it is false gradients still reach the input.
+    state : "reset", as other encoders, or "carried", where each call goes on from the last one.
+    backend : "auto", or the name of a backend, which is then used or refused.
+    serialization_dir : passed by AllenNLP; see `elmo_plugin.adapters.weight_sources`.
+
+    # Raises
+
+    `ConfigurationError` where parameters are missing or contradict the weights.
+    """
+
+    def __init__(
+        self,
+        input_size: Optional[int] = None,
+        hidden_size: Optional[int] = None,
+        cell_size: Optional[int] = None,
+        num_layers: Optional[int] = None,
+        cell_clip: Optional[float] = 3.0,
+        projection_clip: Optional[float] = 3.0,
+        use_skip_connections: bool = True,
+        weights: Optional[str] = None,
+        trainable: bool = True,
+        state: str = RESET,
+        backend: str = "auto",
+        serialization_dir: Optional[str] = None,
+    ) -> None:
+        super().__init__(stateful=state == CARRIED)
+        if state not in (RESET, CARRIED):
+            raise ConfigurationError(f'"state" is {state!r}; the encoder elmo_bilm takes "{RESET}" or "{CARRIED}".')
+        self._weights_name = weights
+        self._options: Optional[BiLmOptions] = None
+        if weights is None:
+            if input_size is None or hidden_size is None:
+                raise ConfigurationError('elmo_bilm needs "input_size" and "hidden_size", or "weights".')
+            options = LstmOptions(
+                dim=cell_size or hidden_size,
+                projection_dim=hidden_size,
+                n_layers=num_layers or 2,
+                cell_clip=cell_clip,
+                proj_clip=projection_clip,
+                use_skip_connections=use_skip_connections,
+            )
+            self._lstm = BiLstm(options, input_dim=input_size, backend=backend)
+        else:
+            found = find_weights(weights, serialization_dir=serialization_dir, part=LSTM_ONLY)
+            self._options, options = found.options, found.options.lstm
+            _check_sizes(options, (input_size, hidden_size, cell_size, num_layers), weights)
+            self._lstm = BiLstm(options, backend=backend)
+            prefix = "lstm."
+            stack = {name[len(prefix) :]: value for name, value in found.tensors.items() if name.startswith(prefix)}
+            self._lstm.load_state_dict({**self._lstm.state_dict(), **stack})
+        for parameter in self._lstm.parameters():
+            parameter.requires_grad_(trainable)
+        self._keeper = StateKeeper(state)
+
+    @overrides
+    def get_input_dim(self) -> int:
+        return self._lstm.input_dim
+
+    @overrides
+    def get_output_dim(self) -> int:
+        return 2 * self._lstm.options.projection_dim
+
+    @overrides
+    def is_bidirectional(self) -> bool:
+        return True
+
+    def forward(self, inputs: torch.Tensor, mask: Optional[torch.Tensor] = None) -> torch.Tensor:
+        """
+        Encode a padded batch.
+
+        # Parameters
+
+        inputs : `(batch, steps, input_size)`.
+        mask : `(batch, steps)`, bool, true for the first steps of each row; None where nothing is padded.
+
+        # Returns
+
+        `(batch, steps, 2 * hidden_size)`: the last layer, forward direction first, zero where the mask is false.
+
+        # Raises
+
+        `ShapeError` where a row has padding in front of or between its steps.
+        """
+        batch, steps = inputs.shape[:2]
+        if mask is None:
+            mask = inputs.new_ones((batch, steps), dtype=torch.bool)
+        lengths = mask.sum(dim=1)
+        if not torch.equal(mask.bool(), torch.arange(steps, device=mask.device) < lengths[:, None]):
+            raise ShapeError("elmo_bilm: a row of the mask has padding in front of or between its steps.")
+        packing = Packing(lengths.tolist(), inputs.device)
+        begun = self._keeper.begin(self._lstm.zero_state(batch, inputs))
+        layers, final = self._lstm(packing.pack(inputs), packing, begun.select(packing.order))
+        self._keeper.end(begun, final, packing.order)
+        return packing.unpack(layers[-1], batch, steps)
+
+    @overrides(check_signature=False)
+    def reset_states(self, mask: Optional[torch.BoolTensor] = None) -> None:
+        """Forget the carried state of all rows; a `mask` of some rows is refused."""
+        if mask is not None:
+            raise ConfigurationError("elmo_bilm resets the states of all rows or of none: leave the mask out.")
+        self._keeper.reset()
+
+    @overrides
+    def get_extra_state(self) -> torch.Tensor:
+        """The record that makes an archive complete; see `elmo_plugin.formats.record`."""
+        if self._options is None or self._weights_name is None:
+            return torch.zeros(0, dtype=torch.uint8)  # from scratch: the configuration says it all
+        return BiLmRecord(self._options, self._weights_name, tensors="_lstm.", layout=LSTM_ONLY).to_tensor()
+
+    @overrides
+    def set_extra_state(self, state: Any) -> None:
+        """Nothing to do: what the record says was used to build the stack."""
+
+
+def _check_sizes(options: LstmOptions, given: Tuple[Optional[int], ...], weights: str) -> None:
+    names = ("input_size", "hidden_size", "cell_size", "num_layers")
+    found = (options.projection_dim, options.projection_dim, options.dim, options.n_layers)
+    for name, value, expected in zip(names, given, found):
+        if value not in (None, expected):
+            raise ConfigurationError(
+                f'"{name}" is {value}, but the biLM of "weights" ({weights}) has {expected}. Leave it out, or put a '
+                'layer in front that changes the width (encoder "compose" with "feedforward").'
+            )

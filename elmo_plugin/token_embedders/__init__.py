@@ -1,0 +1,1 @@
+"""Token embedders: ids to ELMo vectors."""

@@ -1,0 +1,1 @@
+"""Token indexers: words to the ids that a biLM reads."""
