@@ -8,7 +8,7 @@ from torch import nn
 
 from elmo_plugin.engine import backends, state
 from elmo_plugin.engine.errors import ShapeError
-from elmo_plugin.engine.lstm import BiLstm, LstmState
+from elmo_plugin.engine.lstm import BiLstm, LstmState, full_precision
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.packing import Packing
 from elmo_plugin.engine.tensor_table import check_tensors, expected_shapes, optional_shapes
@@ -85,6 +85,8 @@ class BiLm(nn.Module):
     backend : "auto", or the name of a backend, which is then used or refused.
     state : "carried", "reset" or "warm"; see `elmo_plugin.engine.state`.
     fine_tune : train the biLM. Where it is false no graph is kept through it.
+
+    Everything is computed in the dtype of the weights, also inside autocast.
     """
 
     def __init__(
@@ -119,6 +121,15 @@ class BiLm(nn.Module):
         """The state policy."""
         return self._states.policy
 
+    @property
+    def carried(self) -> Optional[LstmState]:
+        """The state that the next call goes on from, row by row, where state is carried; None for a new beginning."""
+        return self._states.kept
+
+    @carried.setter
+    def carried(self, kept: Optional[LstmState]) -> None:
+        self._states.kept = kept
+
     def reset_states(self) -> None:
         """Forget the state that earlier calls left behind."""
         self._states.reset()
@@ -138,8 +149,14 @@ class BiLm(nn.Module):
         """
         shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         check_tensors(shapes, expected_shapes(self.options), source, optional_shapes(self.options))
-        own = self.state_dict()
-        self.load_state_dict({name: tensor for name, tensor in tensors.items() if name in own}, strict=False)
+        # What an earlier model left behind in the optional ones is not this model's.
+        if self.warm is not None:
+            self.warm.clear()
+        self.lstm.clear_residuals()
+        own = set(self.state_dict())
+        outcome = self.load_state_dict({name: tensors[name] for name in tensors if name in own}, strict=False)
+        not_loaded = set(outcome.missing_keys) - set(optional_shapes(self.options))
+        assert not not_loaded, not_loaded
         self.reset_states()
 
     def forward(self, ids: torch.Tensor) -> BiLmOutput:
@@ -167,7 +184,8 @@ class BiLm(nn.Module):
         lengths = self._checked_lengths(ids)
         steps = lengths + 2 if self.state == state.CARRIED else torch.where(lengths > 0, lengths + 2, lengths)
         packing = Packing(steps.tolist(), ids.device)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and self.fine_tune):
+        keep_graph = torch.is_grad_enabled() and self.fine_tune
+        with torch.set_grad_enabled(keep_graph), full_precision(ids.device):
             embedded = self._embed(ids, lengths, packing)
             begun = self._states.begin(self.lstm.zero_state(ids.shape[0], embedded))
             outputs, final = self.lstm(embedded, packing, begun.select(packing.order))
@@ -187,15 +205,16 @@ class BiLm(nn.Module):
         """
         lengths = self._checked_lengths(ids)
         packing = Packing((lengths + 2).tolist(), ids.device)
-        embedded = self._embed(ids, lengths, packing)
-        if start is None:
-            start = self.lstm.zero_state(ids.shape[0], embedded)
-        _, final = self.lstm(embedded, packing, start.select(packing.order))
+        with full_precision(ids.device):
+            embedded = self._embed(ids, lengths, packing)
+            if start is None:
+                start = self.lstm.zero_state(ids.shape[0], embedded)
+            _, final = self.lstm(embedded, packing, start.select(packing.order))
         return final.select(torch.argsort(packing.order))
 
     def _checked_lengths(self, ids: torch.Tensor) -> torch.Tensor:
-        self.token_encoder.check(ids)
         self._check_device(ids)
+        self.token_encoder.check(ids)
         return _lengths(ids, self.token_encoder.batch_ndim)
 
     def _embed(self, ids: torch.Tensor, lengths: torch.Tensor, packing: Packing) -> torch.Tensor:

@@ -10,7 +10,8 @@ from typing import Iterable, List, Sequence
 import numpy as np
 import torch
 
-from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.engine.errors import OptionsError, ShapeError
+from elmo_plugin.engine.options import MIN_CHARACTERS_PER_TOKEN
 
 MAX_CHARACTERS_PER_TOKEN = 50
 
@@ -64,7 +65,16 @@ def words_to_ids(words: Sequence[str], max_characters: int = MAX_CHARACTERS_PER_
     # Returns
 
     `(words, max_characters)`, int64, never 0.
+
+    # Raises
+
+    `OptionsError` where a row has no room for a byte between its boundaries.
     """
+    if max_characters < MIN_CHARACTERS_PER_TOKEN:
+        raise OptionsError(
+            f"a row of {max_characters} characters was asked for, expected at least {MIN_CHARACTERS_PER_TOKEN}: "
+            "two word boundaries and one byte. Take the biLM's max_characters_per_token."
+        )
     room = max_characters - 2
     ids = np.full((len(words), max_characters), PADDING + 1, dtype=np.int64)
     if not len(words):
@@ -101,7 +111,8 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = MAX_C
 
     # Raises
 
-    `ShapeError` where a sentence is a string, which would be read as a list of one-letter words.
+    `ShapeError` where a sentence is a string, which would be read as a list of one-letter words; `OptionsError` as for
+    `words_to_ids`.
     """
     listed: List[Sequence[str]] = list(sentences)
     for position, sentence in enumerate(listed):

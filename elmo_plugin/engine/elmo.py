@@ -1,5 +1,6 @@
 """ELMo for a task: a biLM and one or more mixes of its layers (Peters et al. 2018, sections 3.2 and 3.3)."""
 
+import math
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple, Union
 
@@ -7,7 +8,7 @@ import torch
 from torch import nn
 
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
-from elmo_plugin.engine.errors import OptionsError, ShapeError
+from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.scalar_mix import ScalarMix
 
 ALL_LAYERS = "all"
@@ -125,14 +126,10 @@ class Elmo(nn.Module):
         )
 
     def _flatten(self, ids: torch.Tensor) -> Tuple[torch.Tensor, Tuple[int, ...]]:
-        trailing = self.bilm.token_encoder.batch_ndim - 1
-        if ids.dim() <= trailing + 1:
-            self.bilm.token_encoder.check(ids)
-            return ids, (ids.shape[0],)
-        kept = tuple(ids.shape[ids.dim() - trailing :])
-        if 0 in kept:
-            raise ShapeError(f"ids have shape {tuple(ids.shape)}, expected at least one place for a word.")
-        return ids.reshape((-1,) + kept), tuple(ids.shape[: ids.dim() - trailing])
+        """Make one dimension of all those in front of the words, and return what they were."""
+        leading = max(1, ids.dim() - self.bilm.token_encoder.batch_ndim + 1)
+        outer, inner = tuple(ids.shape[:leading]), tuple(ids.shape[leading:])
+        return ids.reshape((math.prod(outer),) + inner), outer
 
 
 def resolve_layers(layers: Layers, num_layers: int) -> List[int]:
@@ -157,11 +154,9 @@ def resolve_layers(layers: Layers, num_layers: int) -> List[int]:
         f'expected "{ALL_LAYERS}", "{LAST_LAYER}", a number or a list of different numbers from 0 to '
         f"{num_layers - 1}, because the biLM has {num_layers} layers, the token layer included."
     )
-    if isinstance(numbers, str) or not numbers or not all(type(number) is int for number in numbers):
-        raise OptionsError(f"layers is {layers!r}, {expected}")
-    if not all(-num_layers <= number < num_layers for number in numbers):
+    if not isinstance(numbers, (list, tuple)) or not numbers or not all(type(number) is int for number in numbers):
         raise OptionsError(f"layers is {layers!r}, {expected}")
     resolved = [number % num_layers for number in numbers]
-    if len(set(resolved)) != len(resolved):
+    if not all(-num_layers <= number < num_layers for number in numbers) or len(set(resolved)) != len(resolved):
         raise OptionsError(f"layers is {layers!r}, {expected}")
     return resolved

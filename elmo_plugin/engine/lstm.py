@@ -1,7 +1,8 @@
 """The stack of projected, clipped LSTMs in both directions, with skip connections between its layers."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import List, Optional, Tuple, cast
+from typing import ContextManager, Iterator, List, Optional, Tuple, cast
 
 import torch
 from torch import nn
@@ -12,6 +13,13 @@ from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult, LstmWei
 from elmo_plugin.engine.errors import BackendUnavailableError
 from elmo_plugin.engine.options import LstmOptions
 from elmo_plugin.engine.packing import Packing
+
+
+def full_precision(device: torch.device) -> ContextManager[None]:
+    """Let everything run in the dtype of the weights, also where the caller is inside autocast."""
+    if device.type not in ("cpu", "cuda"):
+        return nullcontext()
+    return torch.autocast(device.type, enabled=False)
 
 
 @dataclass(frozen=True)
@@ -115,17 +123,29 @@ class BiLstm(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
+        for layer in self._each_layer():
+            layer.reset_parameters()
+
+    def clear_residuals(self) -> None:
+        """Forget what rounding took from the forget biases: it belonged to other weights."""
+        for layer in self._each_layer():
+            layer.forget_residual.zero_()
+
+    def _each_layer(self) -> Iterator[LstmLayer]:
         for layers in (self.forward_layers, self.backward_layers):
-            for layer in layers:
-                cast(LstmLayer, layer).reset_parameters()
+            yield from (cast(LstmLayer, layer) for layer in layers)
 
     def zero_state(self, rows: int, like: torch.Tensor) -> LstmState:
-        """The state of rows before any text, on the device and in the dtype of `like`."""
+        """The state of rows before any text, on the device of `like` and in the dtype of the weights."""
         layers = self.options.n_layers
         return LstmState(
-            hidden=like.new_zeros((layers, rows, 2 * self.options.projection_dim)),
-            cell=like.new_zeros((layers, rows, 2 * self.options.dim)),
+            hidden=like.new_zeros((layers, rows, 2 * self.options.projection_dim), dtype=self._dtype),
+            cell=like.new_zeros((layers, rows, 2 * self.options.dim), dtype=self._dtype),
         )
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return cast(LstmLayer, self.forward_layers[0]).bias.dtype
 
     def forward(self, inputs: torch.Tensor, packing: Packing, state: LstmState) -> Tuple[List[torch.Tensor], LstmState]:
         """
@@ -169,9 +189,10 @@ class BiLstm(nn.Module):
         packing = Packing([steps] * rows, forward.device)
         if state is None:
             state = self.zero_state(rows, forward)
-        inputs = [stream.transpose(0, 1).reshape(rows * steps, -1) for stream in (forward, backward)]
+        inputs = [stream.transpose(0, 1).reshape(rows * steps, self.input_dim) for stream in (forward, backward)]
         outputs, final = self._run(inputs[0], inputs[1], packing, state, backward_reversed=False, dropout=dropout)
-        last = [stream.view(steps, rows, -1).transpose(0, 1) for stream in outputs[-1]]
+        width = self.options.projection_dim
+        last = [stream.view(steps, rows, width).transpose(0, 1) for stream in outputs[-1]]
         return last[0], last[1], final
 
     def _run(
@@ -183,32 +204,42 @@ class BiLstm(nn.Module):
         backward_reversed: bool,
         dropout: float,
     ) -> Tuple[List[Tuple[torch.Tensor, torch.Tensor]], LstmState]:
-        backend = self._backend_for(forward.device)
         outputs: List[Tuple[torch.Tensor, torch.Tensor]] = []
         finals: List[List[LstmResult]] = []
-        inputs = (forward, backward)
-        for index in range(self.options.n_layers):
-            if dropout:
-                inputs = (F.dropout(inputs[0], dropout), F.dropout(inputs[1], dropout))
-            hidden = state.hidden[index].chunk(2, dim=1)
-            cell = state.cell[index].chunk(2, dim=1)
-            layers = [cast(LstmLayer, side[index]) for side in (self.forward_layers, self.backward_layers)]
-            jobs = [
-                LstmJob(inputs[side], hidden[side], cell[side], layers[side].weights(), reverse)
-                for side, reverse in enumerate((False, backward_reversed))
-            ]
-            results = backend.run(jobs, packing, self._clips)
-            produced = (results[0].outputs, results[1].outputs)
-            if self.options.use_skip_connections and index > 0:
-                produced = (produced[0] + inputs[0], produced[1] + inputs[1])
-            outputs.append(produced)
-            finals.append(results)
-            inputs = produced
-        final = LstmState(
-            hidden=torch.stack([torch.cat([result.hidden for result in pair], dim=1) for pair in finals]),
-            cell=torch.stack([torch.cat([result.cell for result in pair], dim=1) for pair in finals]),
-        )
+        inputs = (forward.to(self._dtype), backward.to(self._dtype))
+        with full_precision(forward.device):
+            for index in range(self.options.n_layers):
+                if dropout:
+                    inputs = (F.dropout(inputs[0], dropout), F.dropout(inputs[1], dropout))
+                results = self._run_layer(index, inputs, packing, state, backward_reversed)
+                produced = (results[0].outputs, results[1].outputs)
+                if self.options.use_skip_connections and index > 0:
+                    produced = (produced[0] + inputs[0], produced[1] + inputs[1])
+                outputs.append(produced)
+                finals.append(results)
+                inputs = produced
+            final = LstmState(
+                hidden=torch.stack([torch.cat([result.hidden for result in pair], dim=1) for pair in finals]),
+                cell=torch.stack([torch.cat([result.cell for result in pair], dim=1) for pair in finals]),
+            )
         return outputs, final
+
+    def _run_layer(
+        self,
+        index: int,
+        inputs: Tuple[torch.Tensor, torch.Tensor],
+        packing: Packing,
+        state: LstmState,
+        backward_reversed: bool,
+    ) -> List[LstmResult]:
+        hidden = state.hidden[index].chunk(2, dim=1)
+        cell = state.cell[index].chunk(2, dim=1)
+        layers = [cast(LstmLayer, side[index]) for side in (self.forward_layers, self.backward_layers)]
+        jobs = [
+            LstmJob(inputs[side], hidden[side], cell[side], layers[side].weights(), reverse)
+            for side, reverse in enumerate((False, backward_reversed))
+        ]
+        return self._backend_for(inputs[0].device).run(jobs, packing, self._clips)
 
     def _backend_for(self, device: torch.device) -> backends.Backend:
         if self._backend is not None:

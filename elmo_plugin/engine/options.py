@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.json_section import JsonSection, boolean, bound, count, one_of, optional, positive, shortened
 
 ACTIVATIONS = ("relu", "tanh")
 
@@ -19,6 +20,9 @@ CHARACTER_COUNTS = (261, 262)
 
 # begin-of-word, end-of-word and one byte: below that no word could be told from another
 MIN_CHARACTERS_PER_TOKEN = 3
+
+# the specials that start a bilm-tf vocabulary
+MIN_WORDS = 3
 
 # What bilm-tf writes for training. It does not change the architecture and is kept as it is.
 TRAINING_KEYS = (
@@ -61,6 +65,17 @@ class CharCnnOptions:
     max_characters_per_token: int = 50
     n_characters: int = 262
 
+    def __post_init__(self) -> None:
+        _check("embedding_dim", self.embedding_dim, positive)
+        _check("filters", self.filters, _filters)
+        _check("n_highway", self.n_highway, count)
+        _check("activation", self.activation, one_of(ACTIVATIONS))
+        _check("max_characters_per_token", self.max_characters_per_token, _row_length)
+        _check("n_characters", self.n_characters, one_of(CHARACTER_COUNTS))
+        if max(width for width, _ in self.filters) > self.max_characters_per_token:
+            expected = _NOT_WIDER.format(self.max_characters_per_token)
+            raise OptionsError(f"filters are {self.filters}, expected {expected}.")
+
     @property
     def num_filters(self) -> int:
         """Sum of the filters of all widths: the F of the weight layouts."""
@@ -89,6 +104,17 @@ class LstmOptions:
     proj_clip: Optional[float] = None
     use_skip_connections: bool = False
 
+    def __post_init__(self) -> None:
+        _check("dim", self.dim, positive)
+        _check("projection_dim", self.projection_dim, positive)
+        _check("n_layers", self.n_layers, positive)
+        _check("cell_clip", self.cell_clip, optional(bound))
+        _check("proj_clip", self.proj_clip, optional(bound))
+        _check("use_skip_connections", self.use_skip_connections, boolean)
+        if self.projection_dim > self.dim:
+            expected = _NARROWER.format(self.dim)
+            raise OptionsError(f"projection_dim is {self.projection_dim}, expected {expected}.")
+
     @property
     def has_projection(self) -> bool:
         return self.dim != self.projection_dim
@@ -111,6 +137,14 @@ class BiLmOptions:
     char_cnn: Optional[CharCnnOptions] = None
     n_tokens_vocab: Optional[int] = None
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.char_cnn is not None:
+            _check("n_tokens_vocab", self.n_tokens_vocab, optional(positive))
+        elif self.n_tokens_vocab is None:
+            raise OptionsError(f"n_tokens_vocab is None, expected {_WORD_LEVEL}.")
+        else:
+            _check("n_tokens_vocab", self.n_tokens_vocab, _vocabulary_size)
 
     @property
     def is_word_level(self) -> bool:
@@ -162,17 +196,18 @@ class BiLmOptions:
 
         `OptionsError`, naming the source, the key, what was found and what was expected.
         """
-        top = _Section(data, source, "")
+        top = JsonSection(data, source)
         top.refuse_unknown(_TOP_KEYS)
-        if top.get("bidirectional", _boolean, True) is not True:
+        if top.get("bidirectional", boolean, True) is not True:
             top.fail("bidirectional", "true: a language model of one direction has no ELMo layers")
-        if top.get("share_embedding_softmax", _boolean, False) is not False:
+        if top.get("share_embedding_softmax", boolean, False) is not False:
             top.fail("share_embedding_softmax", "false: tied embedding and softmax weights are not implemented")
         lstm = _lstm_from(top.section("lstm"))
         char_cnn = _char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
-        n_tokens_vocab = top.get("n_tokens_vocab", _optional(_positive), None)
+        words = positive if char_cnn is not None else _vocabulary_size
+        n_tokens_vocab = top.get("n_tokens_vocab", optional(words), None)
         if char_cnn is None and n_tokens_vocab is None:
-            top.fail("n_tokens_vocab", "the number of words, because without char_cnn the model is word-level")
+            top.fail("n_tokens_vocab", _WORD_LEVEL)
         training = {key: data[key] for key in TRAINING_KEYS if key in data}
         return cls(lstm=lstm, char_cnn=char_cnn, n_tokens_vocab=n_tokens_vocab, training=training)
 
@@ -202,112 +237,60 @@ class BiLmOptions:
         return data
 
 
-class _Section:
-    """One object of the JSON text, with messages that say where in it something is wrong."""
-
-    def __init__(self, data: Any, source: str, path: str) -> None:
-        self._source = source
-        self._path = path
-        if not isinstance(data, Mapping):
-            place = f"key {path!r}" if path else "the whole file"
-            raise OptionsError(f"{source}: {place} is {_short(data)}, expected a JSON object.")
-        self._data = data
-
-    def _name(self, key: str) -> str:
-        return f"{self._path}.{key}" if self._path else key
-
-    def fail(self, key: str, expected: str) -> None:
-        found = _short(self._data[key]) if key in self._data else "missing"
-        raise OptionsError(f"{self._source}: key {self._name(key)!r} is {found}, expected {expected}.")
-
-    def refuse_unknown(self, known: Tuple[str, ...]) -> None:
-        unknown = sorted(str(key) for key in self._data if key not in known)
-        if unknown:
-            names = ", ".join(repr(self._name(key)) for key in unknown)
-            raise OptionsError(
-                f"{self._source}: unknown key {names}; this engine would ignore it, and the vectors might be wrong. "
-                f"Known here: {', '.join(known)}."
-            )
-
-    def section(self, key: str) -> "_Section":
-        if key not in self._data:
-            self.fail(key, "a JSON object")
-        return _Section(self._data[key], self._source, self._name(key))
-
-    def get(self, key: str, convert: Callable[[Any], Any], default: Any) -> Any:
-        return self.require(key, convert) if key in self._data else default
-
-    def require(self, key: str, convert: Callable[[Any], Any]) -> Any:
-        if key not in self._data:
-            self.fail(key, "a value")
-        try:
-            return convert(self._data[key])
-        except ValueError as error:
-            self.fail(key, str(error))
-
-
-def _lstm_from(section: _Section) -> LstmOptions:
+def _lstm_from(section: JsonSection) -> LstmOptions:
     section.refuse_unknown(_LSTM_KEYS)
-    options = LstmOptions(
-        dim=section.require("dim", _positive),
-        projection_dim=section.require("projection_dim", _positive),
-        n_layers=section.get("n_layers", _positive, 1),
-        cell_clip=section.get("cell_clip", _optional(_bound), None),
-        proj_clip=section.get("proj_clip", _optional(_bound), None),
-        use_skip_connections=section.get("use_skip_connections", _boolean, False),
-    )
-    if options.projection_dim > options.dim:
-        section.fail("projection_dim", f"at most dim ({options.dim}), because a projection narrows the output")
-    return options
+    options = {
+        "dim": section.require("dim", positive),
+        "projection_dim": section.require("projection_dim", positive),
+        "n_layers": section.get("n_layers", positive, 1),
+        "cell_clip": section.get("cell_clip", optional(bound), None),
+        "proj_clip": section.get("proj_clip", optional(bound), None),
+        "use_skip_connections": section.get("use_skip_connections", boolean, False),
+    }
+    if options["projection_dim"] > options["dim"]:
+        section.fail("projection_dim", _NARROWER.format(options["dim"]))
+    return LstmOptions(**options)
 
 
-def _char_cnn_from(section: _Section) -> CharCnnOptions:
+def _char_cnn_from(section: JsonSection) -> CharCnnOptions:
     section.refuse_unknown(_CNN_KEYS)
     embedding = section.section("embedding")
     embedding.refuse_unknown(("dim",))
-    options = CharCnnOptions(
-        embedding_dim=embedding.require("dim", _positive),
-        filters=section.require("filters", _filters),
-        n_highway=section.get("n_highway", _optional(_count), 0) or 0,
-        activation=section.get("activation", _one_of(ACTIVATIONS), "relu"),
-        max_characters_per_token=section.get("max_characters_per_token", _positive, 50),
-        n_characters=section.get("n_characters", _one_of(CHARACTER_COUNTS), 262),
-    )
-    if options.max_characters_per_token < MIN_CHARACTERS_PER_TOKEN:
-        section.fail(
-            "max_characters_per_token",
-            f"at least {MIN_CHARACTERS_PER_TOKEN}: two word boundaries and one byte",
-        )
-    widest = max(width for width, _ in options.filters)
-    if widest > options.max_characters_per_token:
-        section.fail(
-            "filters",
-            f"widths of at most max_characters_per_token ({options.max_characters_per_token})",
-        )
-    return options
+    options = {
+        "embedding_dim": embedding.require("dim", positive),
+        "filters": section.require("filters", _filters),
+        "n_highway": section.get("n_highway", optional(count), 0) or 0,
+        "activation": section.get("activation", one_of(ACTIVATIONS), "relu"),
+        "max_characters_per_token": section.get("max_characters_per_token", _row_length, 50),
+        "n_characters": section.get("n_characters", one_of(CHARACTER_COUNTS), 262),
+    }
+    if max(width for width, _ in options["filters"]) > options["max_characters_per_token"]:
+        section.fail("filters", _NOT_WIDER.format(options["max_characters_per_token"]))
+    return CharCnnOptions(**options)
 
 
-def _positive(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError("a whole number of at least 1")
+_WORD_LEVEL = "the number of words, because without char_cnn the model is word-level"
+_NARROWER = "at most dim ({}), because a projection narrows the output"
+_NOT_WIDER = "widths of at most max_characters_per_token ({})"
+
+
+def _check(name: str, value: Any, convert: Callable[[Any], Any]) -> None:
+    """Hold an option that was given in code to what holds for those in files."""
+    try:
+        convert(value)
+    except ValueError as error:
+        raise OptionsError(f"{name} is {shortened(value)}, expected {error}.") from error
+
+
+def _row_length(value: Any) -> int:
+    if positive(value) < MIN_CHARACTERS_PER_TOKEN:
+        raise ValueError(f"at least {MIN_CHARACTERS_PER_TOKEN}: two word boundaries and one byte")
     return value
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("a whole number of at least 0")
-    return value
-
-
-def _bound(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise ValueError("a number above 0, or null for no clipping")
-    return value
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
+def _vocabulary_size(value: Any) -> int:
+    if positive(value) < MIN_WORDS:
+        raise ValueError(f"at least {MIN_WORDS}: <S>, </S> and <UNK> are words of a word-level model")
     return value
 
 
@@ -320,25 +303,7 @@ def _filters(value: Any) -> Tuple[Tuple[int, int], ...]:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise ValueError(message)
         try:
-            pairs.append((_positive(pair[0]), _positive(pair[1])))
+            pairs.append((positive(pair[0]), positive(pair[1])))
         except ValueError as error:
             raise ValueError(message) from error
     return tuple(pairs)
-
-
-def _one_of(values: Tuple[Any, ...]) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        if isinstance(value, bool) or value not in values:
-            raise ValueError("one of " + ", ".join(repr(choice) for choice in values))
-        return value
-
-    return convert
-
-
-def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else convert(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

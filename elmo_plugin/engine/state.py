@@ -46,6 +46,11 @@ class WarmState(nn.Module):
         self.register_buffer("hidden", torch.full((layers, 2 * options.projection_dim), float("nan")))
         self.register_buffer("cell", torch.full((layers, 2 * options.dim), float("nan")))
 
+    def clear(self) -> None:
+        """Forget the stored state."""
+        self.hidden.fill_(float("nan"))
+        self.cell.fill_(float("nan"))
+
     @property
     def is_set(self) -> bool:
         return not bool(self.hidden.isnan().any() or self.cell.isnan().any())
@@ -84,11 +89,12 @@ class StateKeeper:
     def __init__(self, policy: str, warm: Optional[WarmState] = None) -> None:
         self.policy = check_policy(policy)
         self._warm = warm
-        self._kept: Optional[LstmState] = None
+        #: what was carried, for the largest batch so far
+        self.kept: Optional[LstmState] = None
 
     def reset(self) -> None:
         """Forget what was carried."""
-        self._kept = None
+        self.kept = None
 
     def begin(self, zeros: LstmState) -> LstmState:
         """
@@ -102,9 +108,9 @@ class StateKeeper:
         if self.policy == WARM:
             assert self._warm is not None
             return self._warm.state(rows, zeros.hidden)
-        if self.policy == RESET or self._kept is None:
+        if self.policy == RESET or self.kept is None:
             return zeros
-        kept = self._kept.to(zeros.hidden)
+        kept = self.kept.to(zeros.hidden)
         known = min(rows, kept.rows)
         return LstmState(
             hidden=torch.cat([kept.hidden[:, :known], zeros.hidden[:, known:]], dim=1),
@@ -128,8 +134,8 @@ class StateKeeper:
         begun, final = begun.detach(), final.detach()
         hidden = begun.hidden.index_copy(1, ran, final.hidden)
         cell = begun.cell.index_copy(1, ran, final.cell)
-        if self._kept is not None and self._kept.rows > begun.rows:
-            beyond = self._kept.to(hidden)
+        if self.kept is not None and self.kept.rows > begun.rows:
+            beyond = self.kept.to(hidden)
             hidden = torch.cat([hidden, beyond.hidden[:, begun.rows :]], dim=1)
             cell = torch.cat([cell, beyond.cell[:, begun.rows :]], dim=1)
-        self._kept = LstmState(hidden, cell)
+        self.kept = LstmState(hidden, cell)

@@ -92,9 +92,7 @@ def check_tensors(
         counts = f"{len(missing)} missing, {len(surplus)} surplus, {len(misshaped)} of another shape"
         table = "\n".join(_table([("tensor", "problem", "found", "expected")] + rows[:MAX_ROWS]))
         more = f"\n  ... and {len(rows) - MAX_ROWS} more" if len(rows) > MAX_ROWS else ""
-        raise WeightFileError(
-            f"{source}: the tensors do not fit the options: {counts}.\n{table}{more}\n{hint}"
-        )
+        raise WeightFileError(f"{source}: the tensors do not fit the options: {counts}.\n{table}{more}\n{hint}")
 
 
 def _word_shapes(options: BiLmOptions) -> Dict[str, Shape]:

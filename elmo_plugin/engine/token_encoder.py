@@ -6,7 +6,7 @@ vectors. Equal words are encoded once, whatever the size of the batch.
 """
 
 from abc import abstractmethod
-from typing import Iterator, List, Tuple, cast
+from typing import Callable, Dict, Iterator, List, Tuple, cast
 
 import torch
 from torch import nn
@@ -21,6 +21,8 @@ WORDS_AT_ONCE = 256
 
 # Ids of the boundaries in a word-level model: bilm-tf's vocabularies start with <S>, </S>, <UNK>; 0 is the mask.
 WORD_LEVEL_BOUNDARIES = (1, 2)
+
+_ACTIVATIONS: Dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -91,7 +93,8 @@ class CharacterCnnEncoder(TokenEncoder):
         self._max_characters = options.max_characters_per_token
         self._output_dim = projection_dim
         self._widest = max(width for width, _ in options.filters)
-        self._activation = {"relu": F.relu, "tanh": torch.tanh}[options.activation]
+        self._activation = _ACTIVATIONS[options.activation]
+        self._small_uniform = options.activation == "relu"
         width, filters = options.embedding_dim, options.num_filters
         self.char_embedding = nn.Parameter(torch.empty(characters.NUM_CHARACTER_IDS, width))
         self.convolutions = nn.ModuleList(nn.Conv1d(width, count, size) for size, count in options.filters)
@@ -111,12 +114,12 @@ class CharacterCnnEncoder(TokenEncoder):
             self.char_embedding.uniform_(-1.0, 1.0)
             self.char_embedding[0] = 0.0
             for convolution in self._each_convolution():
-                if self._activation is F.relu:
+                if self._small_uniform:
                     convolution.weight.uniform_(-0.05, 0.05)
                 else:
                     fan_in = convolution.kernel_size[0] * convolution.in_channels
                     convolution.weight.normal_(0.0, fan_in**-0.5)
-                convolution.bias.zero_()
+                cast(torch.Tensor, convolution.bias).zero_()
             for highway in self._each_highway():
                 highway.reset_parameters()
             if self.projection is not None:

@@ -85,7 +85,7 @@ def mean_state(bilm: BiLm, ids: torch.Tensor) -> LstmState:
     Return the mean state behind text.
 
     The sentences are dealt to rows, every row runs its sentences one after the other with its state carried, and the
-    states behind all sentences but a row's first are averaged.
+    states behind all sentences but a row's first are averaged. Sentences that do not fill another row are left out.
 
     # Parameters
 

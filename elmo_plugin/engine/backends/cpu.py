@@ -7,7 +7,6 @@ the text. With gradients one autograd node holds a whole layer in both direction
 hand, and each weight gradient is one product over all steps.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
@@ -16,6 +15,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.two_threads import run_both
 from elmo_plugin.engine.packing import Packing
 
 # Tokens whose input products are made at once when no gradient is needed: enough for products at full speed,
@@ -23,7 +23,7 @@ from elmo_plugin.engine.packing import Packing
 BLOCK_TOKENS = 1024
 
 # Below this many multiplications a second thread costs more than it gives.
-_MIN_SIDE_BY_SIDE = 5_000_000
+MIN_SIDE_BY_SIDE = 5_000_000
 
 
 class CpuBackend(Backend):
@@ -185,7 +185,9 @@ class _LstmLayer(torch.autograd.Function):
             needed = ctx.needs_input_grad[start : start + _TENSORS_PER_JOB]
             arriving = grads[index * 3 : index * 3 + 3]
             tasks.append(partial(_backward, job, plan, tape, arriving, needed))
-        gradients = _side_by_side(tasks, jobs)
+        # Where the caller goes back inside autocast: the products here are of the dtype that went forward.
+        with torch.autocast("cpu", enabled=False):
+            gradients = _side_by_side(tasks, jobs)
         return (None,) + tuple(value for of_job in gradients for value in of_job)
 
 
@@ -284,26 +286,9 @@ def _backward(
     ]
 
 
-_WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="elmo-direction")
-
-
 def _side_by_side(tasks: Sequence[Callable[[], Any]], jobs: Sequence[LstmJob]) -> List[Any]:
     """Run the tasks of two directions on two threads where that pays, else one after the other."""
-    threads = torch.get_num_threads()
     work = sum(job.inputs.shape[0] * job.weights.input.numel() for job in jobs)
-    if len(tasks) != 2 or threads < 2 or work < _MIN_SIDE_BY_SIDE:
-        return [task() for task in tasks]
-    # Each direction gets half of the threads: the barriers of a product that is split over all of them cost more.
-    each = threads // 2
-    torch.set_num_threads(each)
-    try:
-        second = _WORKER.submit(_with_threads, tasks[1], each)
-        return [tasks[0](), second.result()]
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _with_threads(task: Callable[[], Any], threads: int) -> Any:
-    torch.set_num_threads(threads)
-    with torch.no_grad():
-        return task()
+    if len(tasks) == 2 and work >= MIN_SIDE_BY_SIDE:
+        return list(run_both(tasks[0], tasks[1]))
+    return [task() for task in tasks]
