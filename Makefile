@@ -14,6 +14,9 @@ FIND_PYTHON = for python in python3.11 python3.12 python3.13 python3; do \
 	    >/dev/null 2>&1 && { command -v "$$python"; break; }; done
 PYTHON ?= $(shell $(FIND_PYTHON))
 
+# A few packages are built from source: with the setuptools of the lock (older pips read the first, newer ones the second).
+CONSTRAIN_BUILDS := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK)
+
 export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -49,7 +52,7 @@ $(VENV)/.ready: $(LOCK)
 	  "$(PYTHON) does not run or is not Python 3.11, 3.12 or 3.13, which $(LOCK) is for." >&2; exit 1; }
 	@echo "Making $(VENV) with $(PYTHON). This happens once, downloads about 3 GB, fills about 6 GB and takes some minutes."
 	"$(PYTHON)" -m venv --clear "$(VENV)"
-	$(BIN)/python -m pip install --no-deps -r $(LOCK)
+	$(CONSTRAIN_BUILDS) $(BIN)/python -m pip install --no-deps -r $(LOCK)
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.ready setup.py

@@ -46,7 +46,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def require_backend(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Call it with a backend's name: where that backend cannot run, the test skips, or fails under --require-backend."""
+    """Call it with the name of a backend: where that cannot run, the test skips, or fails under --require-backend."""
 
     def require(name: str) -> None:
         try:
