@@ -46,6 +46,10 @@ def rename_old_state(state: Dict[str, Any], prefix: str, record: torch.Tensor) -
     old = {name[len(start) :]: state.pop(name) for name in list(state) if name.startswith(start)}
     for name, tensor in from_allennlp(old).items():
         state[f"{prefix}elmo.bilm.{name}"] = tensor
+        if name.startswith("lstm.") and name.endswith(".bias"):
+            # AllenNLP did not keep what rounding took from the bias of the forget gate.
+            residual = f"{prefix}elmo.bilm.{name[: -len('bias')]}forget_residual"
+            state[residual] = torch.zeros_like(tensor[: len(tensor) // 4])
     weights: Dict[str, Dict[int, torch.Tensor]] = {}
     for name, tensor in old.items():
         match = _OLD_MIX.fullmatch(name)

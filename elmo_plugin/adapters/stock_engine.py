@@ -41,7 +41,9 @@ class StockEngine:
         tensors = _tensors_of(stock)
         shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         check_tensors(shapes, expected_shapes(options), "AllenNLP's biLM")
-        self.bilm = BiLm(options, state="carried")
+        # The weights that are drawn here are never used, and must not move the random numbers of the task's dropout.
+        with torch.random.fork_rng(devices=[]):
+            self.bilm = BiLm(options, state="carried")
         for parameter in self.bilm.parameters():
             parameter.data = parameter.data.new_empty(0)
         self._frozen: Optional[Tuple[Any, Dict[str, torch.Tensor]]] = None

@@ -82,7 +82,9 @@ class ElmoEmbedder(TokenEmbedder):
         self._source = source_name(weights, options_file, weight_file)
         found = find_weights(weights, options_file, weight_file, serialization_dir)
         self._vocabulary = found.vocabulary if found.options.is_word_level else None
-        bilm = BiLm(found.options, backend=backend, state=state, fine_tune=tuned)
+        # Whatever the biLM, a task's own weights start from the same random numbers.
+        with torch.random.fork_rng(devices=[]):
+            bilm = BiLm(found.options, backend=backend, state=state, fine_tune=tuned)
         bilm.load_tensors(found.tensors, source=found.source)
         is_fixed = scalar_mix_parameters is not None
         self.elmo = Elmo(
@@ -175,7 +177,7 @@ class ElmoEmbedder(TokenEmbedder):
             {
                 "layers": list(self.elmo.layers),
                 "weights": mix.normalised_weights().tolist(),
-                "gamma": float(mix.gamma),
+                "gamma": mix.gamma.item(),
             }
             for mix in self.elmo.mixes
         ]
