@@ -21,7 +21,7 @@ from elmo_plugin.formats import forget_bias
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.beside import options_target, vocabulary_beside
 from elmo_plugin.formats.names import DIRECTIONS, cell_group, hdf5_shapes, reader_group, to_engine, to_hdf5
-from elmo_plugin.formats.weight_set import WeightSet, inference_options, softmax_shapes
+from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options, softmax_shapes
 
 EXTRA = "elmo_plugin"
 EXTRA_VERSION = 1
@@ -232,7 +232,9 @@ def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:
             f"{path}: dataset {name!r} holds {dataset.dtype}, expected float32 as in every biLM. "
             "Write it again as float32."
         )
-    return np.asarray(dataset[...], dtype=np.float32)
+    array = np.asarray(dataset[...], dtype=np.float32)
+    check_numbers(str(path), name, torch.from_numpy(array))  # here, where it has the name that the file gives it
+    return array
 
 
 def _read_softmax(arrays: Mapping[str, np.ndarray]) -> Optional[Dict[str, torch.Tensor]]:

@@ -103,7 +103,7 @@ def to_engine(options: BiLmOptions, arrays: Mapping[str, np.ndarray]) -> Dict[st
     tensors = {}
     for rule in rules(options):
         for name, array in zip(rule.tensors, rule.read(arrays[rule.dataset])):
-            tensors[name] = torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
+            tensors[name] = _copy(array)
     return tensors
 
 
@@ -127,8 +127,13 @@ def to_hdf5(options: BiLmOptions, tensors: Mapping[str, torch.Tensor]) -> Dict[s
         parts = [
             found.get(name, no_residual) if name.endswith("forget_residual") else found[name] for name in rule.tensors
         ]
-        arrays[rule.dataset] = np.array(rule.write(*parts), dtype=np.float32, order="C")
+        arrays[rule.dataset] = _copy(rule.write(*parts)).numpy()
     return arrays
+
+
+def _copy(array: np.ndarray) -> torch.Tensor:
+    # by torch, which transposes a large matrix several times faster than numpy
+    return torch.from_numpy(array).clone(memory_format=torch.contiguous_format)
 
 
 def _word_rules(options: BiLmOptions) -> List[Rule]:
@@ -189,13 +194,13 @@ def _swap_gates(array: np.ndarray) -> np.ndarray:
 
 
 def _read_kernel(array: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    kernel = _swap_gates(array.T)  # [2P, 4D] to (4D, 2P): input beside recurrent
-    width = kernel.shape[1] // 2
-    return kernel[:, :width], kernel[:, width:]
+    rows, columns = array.shape
+    kernel = array.reshape(rows, 4, -1)[:, _GATES].reshape(rows, columns)  # [2P, 4D]: input above recurrent
+    return kernel[: rows // 2].T, kernel[rows // 2 :].T
 
 
 def _write_kernel(input_weight: np.ndarray, recurrent_weight: np.ndarray) -> np.ndarray:
-    return _swap_gates(np.concatenate([input_weight, recurrent_weight], axis=1)).T
+    return np.concatenate([_swap_gates(input_weight), _swap_gates(recurrent_weight)], axis=1).T
 
 
 def _read_bias(array: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
