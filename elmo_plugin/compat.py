@@ -131,7 +131,7 @@ class _SpawnLocks:
 
 def drop_add_special_tokens() -> None:
     """
-    Build transformer tokenizers: AllenNLP gives their constructor `add_special_tokens`, refused since transformers 4.44.
+    Build transformer tokenizers: AllenNLP constructs them with `add_special_tokens`, refused since transformers 4.44.
 
     Nothing depends on it there, since AllenNLP passes it again with each call.
     """
