@@ -32,7 +32,7 @@ ARCHITECTURES = {
     "words": {"words": 5},
 }
 each_architecture = pytest.mark.parametrize("changes", list(ARCHITECTURES.values()), ids=list(ARCHITECTURES))
-in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+in_folder = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def contents(path):
@@ -342,7 +342,7 @@ def test_damage_anywhere_gives_our_error_or_numbers(tmp_path, small_file):
     with open(weight_file, "rb") as file:
         content = file.read()
     generator, damaged = random.Random(0), tmp_path / "weights.hdf5"
-    for _ in range(300):
+    for _ in range(150):
         changed = bytearray(content)
         for _ in range(generator.choice([1, 8])):
             changed[generator.randrange(len(content))] = generator.randrange(256)

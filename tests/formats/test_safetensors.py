@@ -16,7 +16,7 @@ from elmo_plugin.formats.weight_set import WeightSet, inference_options
 from tests import tiny
 from tests.formats.strategies import assert_same_bits, tensors_for, weight_sets
 
-in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+in_folder = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 OPTIONS = BiLmOptions(LstmOptions(3, 2, 2), CharCnnOptions(2, ((1, 3), (2, 1)), n_highway=1), training={"dropout": 0.1})
 
 
