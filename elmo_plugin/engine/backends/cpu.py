@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.reference import ReferenceBackend
 from elmo_plugin.engine.backends.two_threads import run_both
 from elmo_plugin.engine.packing import Packing
 
@@ -171,13 +171,13 @@ class _LstmLayer(torch.autograd.Function):
         return tuple(t for result, _ in recorded for t in (result.outputs, result.hidden, result.cell))
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
         plan: _Plan = ctx.plan
-        number = len(plan.reverses)
         saved = ctx.saved_tensors
-        jobs = _jobs_from(saved[: number * _TENSORS_PER_JOB], plan.reverses)
-        tapes = saved[number * _TENSORS_PER_JOB :]
+        number = len(plan.reverses) * _TENSORS_PER_JOB
+        if torch.is_grad_enabled():  # create_graph: the gradients are to be differentiated again
+            return (None,) + _backward_by_autograd(plan, saved[:number], ctx.needs_input_grad[1:], grads)
+        jobs, tapes = _jobs_from(saved[:number], plan.reverses), saved[number:]
         tasks = []
         for index, job in enumerate(jobs):
             tape = _Tape(*tapes[index * _TENSORS_PER_TAPE : (index + 1) * _TENSORS_PER_TAPE])
@@ -284,6 +284,27 @@ def _backward(
         d_gates.sum(0) if needed[5] else None,
         d_projection,
     ]
+
+
+def _backward_by_autograd(
+    plan: _Plan,
+    tensors: Sequence[Optional[torch.Tensor]],
+    needed: Sequence[bool],
+    arriving: Sequence[torch.Tensor],
+) -> Tuple[Optional[torch.Tensor], ...]:
+    """The gradients of all jobs by way of the reference, whose every operation autograd knows."""
+    results = ReferenceBackend().run(_jobs_from(tensors, plan.reverses), plan.packing, plan.clips)
+    made = [tensor for result in results for tensor in (result.outputs, result.hidden, result.cell)]
+    pairs = [(tensor, grad) for tensor, grad in zip(made, arriving) if tensor.requires_grad]
+    if not pairs:  # no token, so that nothing depends on anything
+        return (None,) * len(needed)
+    wanted = [tensor for tensor, is_needed in zip(tensors, needed) if is_needed and tensor is not None]
+    gradients = iter(
+        torch.autograd.grad(
+            [tensor for tensor, _ in pairs], wanted, [grad for _, grad in pairs], create_graph=True, allow_unused=True
+        )
+    )
+    return tuple(next(gradients) if is_needed else None for is_needed in needed)
 
 
 def _side_by_side(tasks: Sequence[Callable[[], Any]], jobs: Sequence[LstmJob]) -> List[Any]:
