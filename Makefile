@@ -44,7 +44,8 @@ format: env  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The stamps come last, so that an environment whose making was cut off is made again from nothing.
+# The stamps come last, so that an environment whose making was cut off is made again from nothing. Without --no-compile
+# most of the time would go into byte code, nearly all of it for modules that are never imported.
 $(VENV)/.ready: $(LOCK)
 	@test -n "$(PYTHON)" || { echo "No suitable Python found. Install Python 3.11, 3.12 or 3.13 with its venv module" \
 	  "(Debian and Ubuntu: apt install python3.11-venv), or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python" >&2; exit 1; }
@@ -52,7 +53,7 @@ $(VENV)/.ready: $(LOCK)
 	  "$(PYTHON) does not run or is not Python 3.11, 3.12 or 3.13, which $(LOCK) is for." >&2; exit 1; }
 	@echo "Making $(VENV) with $(PYTHON). This happens once, downloads about 3 GB, fills about 6 GB and takes some minutes."
 	"$(PYTHON)" -m venv --clear "$(VENV)"
-	$(CONSTRAIN_BUILDS) $(BIN)/python -m pip install --no-deps -r $(LOCK)
+	$(CONSTRAIN_BUILDS) $(BIN)/python -m pip install --no-compile --no-deps -r $(LOCK)
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.ready setup.py
