@@ -123,7 +123,7 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = MAX_C
             )
     lengths = np.array([len(sentence) for sentence in listed], dtype=np.int64)
     longest = int(lengths.max()) if len(lengths) else 0
-    ids = np.zeros((len(listed), longest, max_characters), dtype=np.int64)
     flat = words_to_ids([word for sentence in listed for word in sentence], max_characters)
+    ids = np.zeros((len(listed), longest, max_characters), dtype=np.int64)
     ids[np.arange(longest) < lengths[:, None]] = flat
     return torch.from_numpy(ids)
