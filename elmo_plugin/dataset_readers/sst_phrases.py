@@ -1,0 +1,79 @@
+"""Sentences and phrases of the Stanford Sentiment Treebank."""
+
+from typing import Any, Dict, Iterable, List, Optional
+
+from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
+from allennlp.data.fields import Field, LabelField, TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer
+from nltk.tree import Tree
+from overrides import overrides
+
+# The treebank writes what would disturb its trees, and quotes, as the Penn Treebank does. biLMs read raw characters.
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "``": '"', "''": '"', "`": "'"}
+
+
+@DatasetReader.register("sst_phrases")
+class SstPhrasesReader(DatasetReader):
+    """
+    Read the treebank's files: a tree per line, each node with its sentiment. Registered as "sst_phrases".
+
+    AllenNLP's `sst_tokens` takes either the sentences alone or every phrase down to the single words; Peters et al.
+    (2018) train on the phrases of at least four tokens. Words come without the Penn Treebank's escapes (`-LRB-` is
+    `(` again), because that is how a biLM has seen them.
+
+    # Parameters
+
+    token_indexers : of the words, `SingleIdTokenIndexer` under "tokens" by default.
+    min_phrase_tokens : read phrases of at least so many tokens beside the whole sentences, which are read whatever
+        their length; none: no phrases.
+    """
+
+    def __init__(
+        self,
+        token_indexers: Optional[Dict[str, TokenIndexer]] = None,
+        min_phrase_tokens: Optional[int] = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs)
+        self._token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self._min_phrase_tokens = min_phrase_tokens
+
+    @overrides(check_signature=False)
+    def _read(self, file_path: str) -> Iterable[Instance]:
+        with open(file_path, encoding="utf-8") as lines:
+            for line in self.shard_iterable(line for line in lines if line.strip()):
+                for phrase in self._phrases(Tree.fromstring(line)):
+                    yield self.text_to_instance([unescape(word) for word in phrase.leaves()], phrase.label())
+
+    def _phrases(self, sentence: Tree) -> Iterable[Tree]:
+        yield sentence
+        if self._min_phrase_tokens is not None:
+            for phrase in sentence.subtrees(lambda tree: len(tree.leaves()) >= self._min_phrase_tokens):
+                if phrase is not sentence:
+                    yield phrase
+
+    @overrides(check_signature=False)
+    def text_to_instance(self, tokens: List[str], label: Optional[str] = None) -> Instance:
+        """
+        Make an instance.
+
+        # Parameters
+
+        tokens : the words.
+        label : "0" (very negative) to "4" (very positive).
+        """
+        fields: Dict[str, Field] = {"tokens": TextField([Token(token) for token in tokens])}
+        if label is not None:
+            fields["label"] = LabelField(label)
+        return Instance(fields)
+
+    @overrides(check_signature=False)
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["tokens"].token_indexers = self._token_indexers
+
+
+def unescape(word: str) -> str:
+    """Write a word of the treebank as raw text does."""
+    if word in _ESCAPES:
+        return _ESCAPES[word]
+    return word.replace("-LRB-", "(").replace("-RRB-", ")").replace("\\/", "/").replace("\\*", "*")

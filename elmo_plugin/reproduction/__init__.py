@@ -1,0 +1,1 @@
+"""Running experiments, collecting their scores and setting them in tables."""

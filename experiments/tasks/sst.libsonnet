@@ -1,0 +1,62 @@
+// Sentiment as in Peters et al. (2018): a biattentive classification network (McCann et al., 2017) with ReLU layers
+// as its output, without ELMo or with ELMo beside the word vectors.
+local data = import "../lib/data.libsonnet";
+local trainers = import "../lib/trainers.libsonnet";
+function(
+  elmo=null,  // one of lib/elmo.libsonnet
+  elmo_dropout=0.5,
+  elmo_state="reset",
+  word_dim=100,
+  hidden=150,
+  word_dropout=0.5,
+  dropout=0.3,
+  min_phrase_tokens=null,  // null: train on whole sentences alone
+  batch_size=64,
+  trainer=trainers.adam(lr=0.001, epochs=8, patience=3),
+) trainers.seeds(1) {
+  local width = word_dim + (if elmo == null then 0 else elmo.dim),
+  dataset_reader: {
+    type: "sst_phrases",
+    token_indexers: { words: { type: "single_id" }, [if elmo != null then "bilm"]: elmo.indexer },
+    [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
+  },
+  validation_dataset_reader: self.dataset_reader { min_phrase_tokens: null },
+  train_data_path: data.sst.train,
+  validation_data_path: data.sst.dev,
+  test_data_path: data.sst.test,
+  evaluate_on_test: true,
+  datasets_for_vocab_creation: ["train"],
+  // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
+  vocabulary: { min_count: { tokens: 2 }, tokens_to_add: { labels: data.sst.labels } },
+  model: {
+    type: "bcn",
+    text_field_embedder: {
+      token_embedders: {
+        words: { type: "embedding", embedding_dim: word_dim },
+        // "bcn" keeps the name "elmo" for AllenNLP's own.
+        [if elmo != null then "bilm"]: elmo.embedder { dropout: elmo_dropout, state: elmo_state },
+      },
+    },
+    embedding_dropout: word_dropout,
+    pre_encode_feedforward: {
+      input_dim: width,
+      num_layers: 1,
+      hidden_dims: [hidden],
+      activations: ["relu"],
+      dropout: [dropout],
+    },
+    encoder: { type: "lstm", input_size: hidden, hidden_size: hidden, bidirectional: true },
+    integrator: { type: "lstm", input_size: 6 * hidden, hidden_size: hidden, bidirectional: true },
+    integrator_dropout: dropout,
+    output_layer: {
+      input_dim: 8 * hidden,
+      num_layers: 3,
+      hidden_dims: [4 * hidden, 2 * hidden, std.length(data.sst.labels)],
+      activations: ["relu", "relu", "linear"],
+      dropout: [dropout, dropout, 0.0],
+    },
+  },
+  data_loader: { batch_size: batch_size, shuffle: true },
+  validation_data_loader: { batch_size: 2 * batch_size },
+  trainer: trainer { validation_metric: "+accuracy" },
+}

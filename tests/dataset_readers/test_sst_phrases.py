@@ -1,0 +1,67 @@
+"""Tests of the reader of the Stanford Sentiment Treebank."""
+
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+pytest.importorskip("allennlp")
+
+from elmo_plugin.dataset_readers.sst_phrases import SstPhrasesReader, unescape  # noqa: E402
+from elmo_plugin.demo.reviews import Review, tree  # noqa: E402
+
+TREES = """\
+(3 (2 (2 The) (2 Rock)) (4 (3 (2 is) (4 destined)) (2 .)))
+
+(1 (2 No) (1 fun))
+"""
+
+
+def read(folder: Path, text: str, min_phrase_tokens: Optional[int] = None) -> List[Tuple[str, str]]:
+    """Read text as a file and return label and words of each instance."""
+    (folder / "trees.txt").write_text(text, encoding="utf-8")
+    instances = SstPhrasesReader(min_phrase_tokens=min_phrase_tokens).read(str(folder / "trees.txt"))
+    return [(item["label"].label, " ".join(token.text for token in item["tokens"].tokens)) for item in instances]
+
+
+def test_reads_whole_sentences(tmp_path: Path) -> None:
+    """Without a length there are no phrases; empty lines are no sentences."""
+    assert read(tmp_path, TREES) == [("3", "The Rock is destined ."), ("1", "No fun")]
+
+
+def test_reads_phrases_from_a_length_on(tmp_path: Path) -> None:
+    """Phrases follow their sentence, which stays even if it is shorter."""
+    expected = [("3", "The Rock is destined ."), ("4", "is destined ."), ("1", "No fun")]
+
+    assert read(tmp_path, TREES, min_phrase_tokens=3) == expected
+
+
+def test_same_sentences_as_allennlp_models(tmp_path: Path) -> None:
+    """With phrases of one token on, the phrases are those of `sst_tokens` with its subtrees."""
+    sst_tokens = pytest.importorskip("allennlp_models.classification").StanfordSentimentTreeBankDatasetReader
+    ours = read(tmp_path, TREES, min_phrase_tokens=1)
+    theirs = sst_tokens(use_subtrees=True).read(str(tmp_path / "trees.txt"))
+
+    assert ours == [(item["label"].label, " ".join(token.text for token in item["tokens"].tokens)) for item in theirs]
+
+
+def test_words_lose_the_escapes_of_the_treebank(tmp_path: Path) -> None:
+    """A biLM reads characters: it must see those of raw text."""
+    words = r"-LRB- `` 9\/10 '' -RRB- `so' \*\*\* bad--LRB-"
+
+    assert read(tmp_path, f"(2 {words})") == [("2", '( " 9/10 " ) `so\' *** bad-(')]
+
+
+@given(st.lists(st.text(st.characters(blacklist_categories=["Cs", "Z", "Cc", "Cf"]), min_size=1), min_size=1))
+@example(["(", ")", "((a)b", "naïve", "3"])
+def test_reviews_written_as_trees_are_read_back(words: List[str]) -> None:
+    """Brackets and digits in words do not disturb the tree."""
+    from nltk.tree import Tree
+
+    words = [word for word in map(unescape, words) if word == unescape(word)]
+    parsed = Tree.fromstring(tree(Review("film", 3, words or ["."])))
+
+    assert parsed.label() == "3"
+    assert [unescape(leaf) for leaf in parsed.leaves()] == (words or ["."])
