@@ -10,7 +10,7 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
 import numpy as np
 import torch
 
-from elmo_plugin.corpus.word_table import WordTable
+from elmo_plugin.corpus.word_table import BEGIN, END, WordTable
 
 IGNORED = -100
 """Target of a place that holds no token."""
@@ -23,8 +23,8 @@ def schedule(lengths: Iterable[int], rows: int, steps: int) -> Iterator[List[Seg
     """
     Decide where the tokens of sentences go: yields the segments of each batch until every token has its place.
 
-    Each row takes the next sentence when its last one is used up. Once no sentence is left the rows run dry one by one, and
-    the last batches are not full.
+    Each row takes the next sentence when its last one is used up. Once no sentence is left the rows run dry one by
+    one, and the last batches are not full.
 
     # Parameters
 
@@ -101,11 +101,11 @@ def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
 
     `words` : inputs of the distinct words of the batch, `(distinct, characters)` or `(distinct,)`.
     `forward_inputs`, `backward_inputs` : `(rows, steps)` indices into `words`.
-    `forward_targets`, `backward_targets` : `(rows, steps)` indices into the vocabulary, `IGNORED` where there is no token.
+    `forward_targets`, `backward_targets` : `(rows, steps)` indices into the vocabulary, `IGNORED` where no token is.
     """
     both = np.stack([batch.forward_inputs, batch.backward_inputs])
-    distinct, places = np.unique(both, return_inverse=True)
-    places = torch.from_numpy(places.reshape(both.shape))
+    distinct, inverse = np.unique(both, return_inverse=True)
+    places = torch.from_numpy(inverse.reshape(both.shape))
     tensors = {"words": torch.from_numpy(table.inputs(distinct))}
     for index, name in enumerate(("forward", "backward")):
         rows = batch.forward_targets if index == 0 else batch.backward_targets
@@ -117,7 +117,7 @@ def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
 
 def encode_block(block: List[List[str]], table: WordTable) -> List[np.ndarray]:
     """Rows of the word table of every sentence, with both boundaries."""
-    flat = [word for words in block for word in ("<S>", *words, "</S>")]
+    flat = [word for words in block for word in (BEGIN, *words, END)]
     rows = table.rows(flat)
     ends = np.cumsum([len(words) + 2 for words in block])
-    return np.split(rows, ends[:-1])
+    return np.split(rows, ends[:-1]) if block else []

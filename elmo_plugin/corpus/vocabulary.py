@@ -37,7 +37,7 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
             f"vocabulary: max_size is {max_size}, expected more than the {len(SPECIALS)} special entries "
             f"{', '.join(SPECIALS)}"
         )
-    counts: "Counter[str]" = Counter()
+    counts: Counter[str] = Counter()
     sentences = 0
     for block in corpus.blocks():
         sentences += len(block)

@@ -34,8 +34,8 @@ class WordTable:
         missing = [word for word in SPECIALS if word not in vocabulary]
         if missing:
             raise ValueError(
-                f"language-model vocabulary: {', '.join(missing)} missing among {len(vocabulary)} words; the vocabulary "
-                f"must start with {', '.join(SPECIALS)}. `allennlp elmo-vocabulary` makes one."
+                f"language-model vocabulary: {', '.join(missing)} missing among {len(vocabulary)} words; it must "
+                f"start with {', '.join(SPECIALS)}. `allennlp elmo-vocabulary` makes one."
             )
         self._vocabulary = vocabulary
         self._max_characters = max_characters

@@ -19,8 +19,8 @@ class ElmoCorpusLoader(DataLoader):
     """
     Cut text into batches of `batch_size` endless streams by `unroll_steps` tokens, both directions, as bilm-tf.
 
-    Tokens are counted from the text, so an epoch is an epoch and its length is known. No token is lost: the last batches
-    of an epoch are padded with ignored targets.
+    Tokens are counted from the text, so an epoch is an epoch and its length is known. No token is lost: the last
+    batches of an epoch are padded with ignored targets.
 
     # Parameters
 
@@ -29,8 +29,8 @@ class ElmoCorpusLoader(DataLoader):
     unroll_steps : tokens of each stream in a batch.
     shuffle : shuffle shards, and sentences within blocks, anew in each epoch.
     seed : of the shuffling.
-    batches_per_epoch : call this many batches an epoch; the next one goes on where this one stopped, and the streams run
-        on from one pass over the text into the next.
+    batches_per_epoch : call this many batches an epoch; the next one goes on where this one stopped, and the streams
+        run on from one pass over the text into the next.
     vocabulary_namespace : where the language model's vocabulary is.
 
     Registered as "elmo_corpus".
@@ -72,7 +72,9 @@ class ElmoCorpusLoader(DataLoader):
     def __len__(self) -> int:
         if self._batches_per_epoch is not None:
             return self._batches_per_epoch
-        lengths = (length + 1 for block in self._corpus.lengths(self._epoch_seed(self._epoch)) for length in block.tolist())
+        lengths = (
+            length + 1 for block in self._corpus.lengths(self._epoch_seed(self._epoch)) for length in block.tolist()
+        )
         return sum(1 for _ in schedule(lengths, self._rows, self._steps))
 
     @overrides

@@ -17,7 +17,7 @@ class ElmoCorpusReader(DatasetReader):
     """
     Read text of one sentence a line, words separated by white space, plain or gzip.
 
-    A data path is a file, a folder, a glob pattern or a list of these. Batches are made by the data loader `elmo_corpus`.
+    A data path is a file, a folder, a glob pattern or a list of these. The data loader `elmo_corpus` makes batches.
 
     # Parameters
 

@@ -38,9 +38,7 @@ class LogUniformSampler:
         # Words that have to be drawn until `n_samples` distinct ones are found: a running guess.
         self._n_draws = 2 * n_samples
 
-    def sample(
-        self, device: torch.device, generator: Optional[torch.Generator] = None
-    ) -> Tuple[torch.Tensor, int]:
+    def sample(self, device: torch.device, generator: Optional[torch.Generator] = None) -> Tuple[torch.Tensor, int]:
         """
         Draw words one after the other until `n_samples` distinct ones have been seen.
 

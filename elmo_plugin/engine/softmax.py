@@ -1,8 +1,8 @@
 """
 The language model's softmax: exact over all words, or sampled for training.
 
-Both compute the loss and all gradients in one pass over chunks of tokens, so the `(tokens, words)` scores never exist as a
-whole: memory is bounded by `CHUNK_BYTES`, and a training step costs three matrix products.
+Both compute the loss and all gradients in one pass over chunks of tokens, so the `(tokens, words)` scores never exist
+as a whole: memory is bounded by `CHUNK_BYTES`, and a training step costs three matrix products.
 """
 
 import math
@@ -63,9 +63,7 @@ class LanguageModelSoftmax(nn.Module):
         """
         hidden, targets, token_weights, kept = self._select(hidden, targets, token_weights)
         with_gradients = torch.is_grad_enabled() and (hidden.requires_grad or self.weight.requires_grad)
-        total, losses = _FullSoftmax.apply(
-            hidden, self.weight, self.bias, targets, token_weights, with_gradients
-        )
+        total, losses = _FullSoftmax.apply(hidden, self.weight, self.bias, targets, token_weights, with_gradients)
         return SoftmaxLoss(total, _scatter(losses, kept))
 
     def sampled(
@@ -78,18 +76,16 @@ class LanguageModelSoftmax(nn.Module):
         """
         Cross-entropy against one shared sample of negatives, corrected for its expected counts.
 
-        As `tf.nn.sampled_softmax_loss`: the logarithm of the expected count is subtracted from every score, and a token's
-        own target is removed from its negatives. Not a perplexity: it is a biased estimate of the full loss. bilm-tf
-        draws one sample per direction; here tokens of both directions are given in one call and share the sample.
+        As `tf.nn.sampled_softmax_loss`: the logarithm of the expected count is subtracted from every score, and a
+        token's own target is removed from its negatives. Not a perplexity: it is a biased estimate of the full loss.
+        bilm-tf draws one sample per direction; here tokens of both directions come in one call and share the sample.
 
         # Parameters
 
         sample : distinct words `(samples,)` and the number of draws; drawn with torch's generator when `None`.
         """
         if self.sampler is None:
-            raise ValueError(
-                "sampled softmax: the softmax was built with n_samples=None; give a number of samples"
-            )
+            raise ValueError("sampled softmax: the softmax was built with n_samples=None; give a number of samples")
         hidden, targets, token_weights, kept = self._select(hidden, targets, token_weights)
         negatives, n_draws = self.sampler.sample(hidden.device) if sample is None else sample
         counts = self.sampler.log_expected_count
@@ -138,7 +134,7 @@ def _chunks(n_tokens: int, n_columns: int, element_size: int) -> Tuple[Tuple[int
 
 class _FullSoftmax(torch.autograd.Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         hidden: torch.Tensor,
         weight: torch.Tensor,
@@ -148,9 +144,7 @@ class _FullSoftmax(torch.autograd.Function):
         with_gradients: bool,
     ) -> Tuple[torch.Tensor, torch.Tensor]:
         losses = hidden.new_empty(len(targets))
-        gradients = (
-            tuple(torch.zeros_like(tensor) for tensor in (hidden, weight, bias)) if with_gradients else None
-        )
+        gradients = tuple(torch.zeros_like(tensor) for tensor in (hidden, weight, bias)) if with_gradients else None
         for start, stop in _chunks(len(targets), len(weight), hidden.element_size()):
             chunk, target = hidden[start:stop], targets[start:stop].unsqueeze(1)
             scores = torch.addmm(bias, chunk, weight.t())  # (chunk, words)
@@ -179,7 +173,7 @@ class _FullSoftmax(torch.autograd.Function):
 
 class _SampledSoftmax(torch.autograd.Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         hidden: torch.Tensor,
         weight: torch.Tensor,
@@ -238,9 +232,7 @@ class _SampledSoftmax(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad_total: torch.Tensor, _: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
-        hidden, hidden_gradient, negative_gradient, negative_bias, true, targets, negatives = (
-            ctx.saved_tensors
-        )
+        hidden, hidden_gradient, negative_gradient, negative_bias, true, targets, negatives = ctx.saved_tensors
         true = true * grad_total
         weight = hidden.new_zeros(ctx.n_words, hidden.shape[1])
         weight.index_copy_(0, negatives, negative_gradient * grad_total)

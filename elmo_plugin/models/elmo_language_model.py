@@ -1,22 +1,28 @@
 """Pre-training and evaluation of the biLM as an AllenNLP model."""
 
 import math
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import is_distributed
 from allennlp.data import Vocabulary
 from allennlp.models import Model
 from overrides import overrides
+from torch import distributed
 from torch.nn import functional
 
-from elmo_plugin.corpus.word_table import SPECIALS
+from elmo_plugin.corpus.word_table import SPECIALS, UNKNOWN
 from elmo_plugin.engine.bilm import BiLm
-from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
+from elmo_plugin.engine.stream_state import StreamStates
+from elmo_plugin.formats.record import EXTRA_STATE, BiLmRecord
+from elmo_plugin.formats.weight_set import WeightSet
 
 DIRECTIONS = ("forward", "backward")
+_WHERE = "model 'elmo_language_model'"
 
 
 @Model.register("elmo_language_model")
@@ -29,11 +35,11 @@ class ElmoLanguageModel(Model):
 
     # Parameters
 
-    options : the biLM, in the layout of options.json.
+    options : the biLM, in the layout of options.json. Its keys that describe a training are kept for the export only.
     n_negative_samples : of the sampled softmax in training; `None` trains with the full softmax.
     dropout : on the input of every LSTM layer and on the output.
-    loss_scale : factor on the loss that is differentiated; bilm-tf takes its gradient of loss * unroll_steps, which matters
-        together with its clip of the gradient's norm and Adagrad's initial accumulator.
+    loss_scale : factor on the loss that is differentiated. bilm-tf takes its gradient of loss * unroll_steps, which
+        matters together with its clip of the gradient's norm and Adagrad's initial accumulator.
     backend : of the engine.
     vocabulary_namespace : where the language model's vocabulary is.
 
@@ -52,23 +58,25 @@ class ElmoLanguageModel(Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(vocab, **kwargs)
-        n_words = vocab.get_vocab_size(vocabulary_namespace)
-        if n_words <= len(SPECIALS):
+        self.words = _words(vocab, vocabulary_namespace)
+        self.options = BiLmOptions.from_dict(options, source=_WHERE)
+        if self.options.n_tokens_vocab not in (None, len(self.words)):
             raise ConfigurationError(
-                f"model 'elmo_language_model': {n_words} words in the vocabulary namespace {vocabulary_namespace!r}; "
-                'expected <S>, </S>, <UNK> and words. Use the vocabulary {"type": "elmo_corpus", "corpus": ...}.'
+                f"{_WHERE}: the options say n_tokens_vocab {self.options.n_tokens_vocab}, but the vocabulary has "
+                f"{len(self.words)} words in {vocabulary_namespace!r}. Set n_tokens_vocab to that, or use the "
+                "vocabulary that the options were made for."
             )
-        self._namespace = vocabulary_namespace
-        self.options = BiLmOptions.from_dict(options, source="model 'elmo_language_model'")
-        self.bilm = BiLm(self.options, backend=backend, fine_tune=True)
-        self.softmax = LanguageModelSoftmax(n_words, self.options.lstm.projection_dim, n_negative_samples)
+        self.bilm = BiLm(self.options, backend=backend, state="reset", fine_tune=True)
+        self.softmax = LanguageModelSoftmax(len(self.words), self.options.lstm.projection_dim, n_negative_samples)
+        self.streams = StreamStates()
+        self._unknown = self.words.index(UNKNOWN)
         self._dropout = dropout
         self._loss_scale = loss_scale
-        self._states: Dict[bool, Optional[LstmState]] = {True: None, False: None}  # by training
         self._steps = 0
         self._sums: Dict[bool, torch.Tensor] = {}
         self._reset_sums(True)
         self._reset_sums(False)
+        self._register_load_state_dict_pre_hook(self._add_record)
 
     @overrides(check_signature=False)
     def forward(
@@ -90,66 +98,132 @@ class ElmoLanguageModel(Model):
 
         # Returns
 
-        `loss` : mean of both directions' token cross-entropies, in training times `loss_scale`.
+        `loss` : mean of both directions' mean token cross-entropies, in training times `loss_scale`.
         """
-        hidden = self._hidden(words, forward_inputs, backward_inputs)  # (2 * rows * steps, P)
-        targets = torch.cat([forward_targets.reshape(-1), backward_targets.reshape(-1)])
-        n_tokens = (targets.view(2, -1) >= 0).sum(1)
-        weights = (0.5 / n_tokens.clamp(min=1)).to(hidden.dtype).repeat_interleave(forward_targets.numel())
+        self._check_words(words)
+        hidden = self._hidden(words, forward_inputs, backward_inputs)  # (2 * rows * steps, projection)
+        targets = torch.stack([forward_targets, backward_targets]).view(2, -1)
+        n_tokens = (targets >= 0).sum(1)
+        weights = (0.5 / n_tokens.clamp(min=1)).to(hidden.dtype).repeat_interleave(targets.shape[1])
         sampled = self.training and self.softmax.sampler is not None
-        loss, per_token = (self.softmax.sampled if sampled else self.softmax.full)(hidden, targets, weights)
-        self._check(loss)
-        sums = per_token.view(2, -1).sum(1, dtype=torch.float64)
-        self._sums[self.training] += torch.stack([sums, n_tokens.to(sums.dtype)]).to(self._sums[self.training].device)
+        softmax = self.softmax.sampled if sampled else self.softmax.full
+        loss, per_token = softmax(hidden, targets.view(-1), weights)
+        self._check_loss(loss)
+        losses = per_token.view(2, -1).sum(1, dtype=torch.float64)
+        n_unknown = (targets == self._unknown).sum(1)
+        self._sums[self.training] += torch.stack([losses, n_tokens.double(), n_unknown.double()]).cpu()
         return {"loss": loss * self._loss_scale if self.training else loss}
 
     def _hidden(self, words: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> torch.Tensor:
-        vectors = self.bilm.token_encoder.encode(words)  # (distinct, P)
+        vectors = self.bilm.token_encoder.encode(words)  # (distinct, projection)
         dropout = self._dropout if self.training else 0.0
-        state = self._states[self.training]
-        if state is not None and state.hidden.shape[1] != len(forward):
-            state = None
         outputs = self.bilm.lstm.run_streams(
-            functional.embedding(forward, vectors), functional.embedding(backward, vectors), state, dropout
+            functional.embedding(forward, vectors),
+            functional.embedding(backward, vectors),
+            self.streams.get(self.training, rows=len(forward), like=vectors),
+            dropout,
         )
-        self._states[self.training] = outputs[2].detach()
+        self.streams.put(self.training, outputs[2])
         hidden = torch.cat([output.reshape(-1, output.shape[-1]) for output in outputs[:2]])
         return functional.dropout(hidden, dropout, self.training)
 
-    def _check(self, loss: torch.Tensor) -> None:
+    def _check_words(self, words: torch.Tensor) -> None:
+        expected = self.options.max_characters_per_token
+        found = words.shape[1] if words.dim() == 2 else None
+        if found != expected:
+            raise ShapeError(
+                f"{_WHERE}: words have {found or 'no'} characters (shape {tuple(words.shape)}), but the biLM expects "
+                f"{expected or 'word ids'}. Set max_characters_per_token (or word_level) of the reader 'elmo_corpus'."
+            )
+
+    def _check_loss(self, loss: torch.Tensor) -> None:
         self._steps += self.training
-        if not math.isfinite(float(loss.detach())):
+        value = float(loss.detach())
+        if not math.isfinite(value):
             where = f"training step {self._steps} of this run" if self.training else "evaluation"
             raise FloatingPointError(
-                f"language model: the loss is {float(loss.detach())} in {where}; expected a finite number. Lower the "
-                "learning rate or the clip of the gradient norm, and go on from the last checkpoint with --recover."
+                f"{_WHERE}: the loss is {value} in {where}, expected a finite number. Lower the learning rate or "
+                "the clip of the gradient's norm (trainer.grad_norm), and go on from the last checkpoint: --recover."
             )
 
     @overrides
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
+        """Switch between training and evaluation; each evaluation starts at zero, the training state waits."""
         if not mode:
-            self._states[False] = None  # each evaluation starts at zero; the state of training waits
+            self.streams.reset(training=False)
         return super().train(mode)
 
     @overrides
     def get_metrics(self, reset: bool = False) -> Dict[str, float]:
-        """Return perplexities in evaluation; in training the (sampled) losses, which are no perplexities."""
-        sums, counts = self._sums[self.training].tolist()
-        losses = [total / max(1.0, count) for total, count in zip(sums, counts)]
+        """
+        Report both directions: losses in training, perplexities in evaluation.
+
+        The loss of a sampled softmax is called `sampled_loss_*`, for its exponential is no perplexity. Perplexities are
+        exponentials of the mean over all tokens since the last reset, `perplexity` of the mean of both directions.
+        """
+        sums = self._sums[self.training]
+        if reset and is_distributed():
+            distributed.all_reduce(sums)
+        losses, counts, unknown = sums.tolist()
+        means = [loss / max(1.0, count) for loss, count in zip(losses, counts)]
         if self.training:
             kind = "loss" if self.softmax.sampler is None else "sampled_loss"
-            metrics = {f"{kind}_{name}": loss for name, loss in zip(DIRECTIONS, losses)}
+            metrics = {f"{kind}_{name}": mean for name, mean in zip(DIRECTIONS, means)}
         else:
-            metrics = {f"perplexity_{name}": math.exp(loss) for name, loss in zip(DIRECTIONS, losses)}
-            metrics["perplexity"] = math.exp(sum(losses) / 2)
+            metrics = {f"perplexity_{name}": _exp(mean) for name, mean in zip(DIRECTIONS, means)}
+            metrics["perplexity"] = _exp(sum(means) / 2)
             metrics["tokens"] = counts[0]
+            metrics["unknown_rate"] = unknown[0] / max(1.0, counts[0])
         if reset:
             self._reset_sums(self.training)
             if not self.training:
-                self._states[False] = None
+                self.streams.reset(training=False)
         return metrics
 
-    def _reset_sums(self, training: bool) -> None:
-        self._sums[training] = torch.zeros(2, 2, dtype=torch.float64)  # [summed loss, tokens] x [forward, backward]
+    def weight_set(self, source: str = _WHERE) -> WeightSet:
+        """Take the biLM, its softmax and its vocabulary out, for `elmo_plugin.formats.write_weights`."""
+        return WeightSet(
+            options=self.options,
+            tensors={name: tensor.detach().clone() for name, tensor in self.bilm.state_dict().items()},
+            softmax={name: tensor.detach().clone() for name, tensor in self.softmax.state_dict().items()},
+            vocabulary=list(self.words),
+            source=source,
+        )
 
-    default_predictor = None
+    def get_extra_state(self) -> torch.Tensor:
+        """Say in the checkpoint which biLM it holds, so that an archive can be used and exported as weights."""
+        softmax = {"weight": "softmax.weight", "bias": "softmax.bias"}
+        return BiLmRecord(self.options, _WHERE, vocabulary=self.words, softmax=softmax).to_tensor()
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Refuse the checkpoint of another biLM."""
+        record = BiLmRecord.from_tensor(state, _WHERE)
+        if record.vocabulary != self.words:
+            raise ConfigurationError(
+                f"{_WHERE}: the checkpoint was trained with another vocabulary ({len(record.vocabulary or [])} words) "
+                f"than the configuration's ({len(self.words)} words). Train on with the same vocabulary."
+            )
+
+    def _add_record(self, state: Dict[str, Any], prefix: str, *_: Any) -> None:
+        """Accept checkpoints without a record."""
+        state.setdefault(prefix + EXTRA_STATE, self.get_extra_state())
+
+    def _reset_sums(self, training: bool) -> None:
+        # [summed loss, tokens, unknown tokens] x [forward, backward]
+        self._sums[training] = torch.zeros(3, 2, dtype=torch.float64)
+
+
+def _words(vocab: Vocabulary, namespace: str) -> List[str]:
+    index: Mapping[int, str] = vocab.get_index_to_token_vocabulary(namespace)
+    words = [index[i] for i in range(len(index))]
+    if tuple(words[: len(SPECIALS)]) != SPECIALS or len(words) == len(SPECIALS):
+        raise ConfigurationError(
+            f"{_WHERE}: the vocabulary namespace {namespace!r} starts with {words[:4]} and has {len(words)} entries; "
+            f"expected {', '.join(SPECIALS)} and words by falling frequency. Use the vocabulary "
+            '{"type": "elmo_corpus", "corpus": ...}.'
+        )
+    return words
+
+
+def _exp(loss: float) -> float:
+    return math.exp(loss) if loss < 700 else math.inf

@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_plugin.corpus.streams import IGNORED, encode_block, schedule, stream_batches, to_tensors
+from elmo_plugin.corpus.word_table import WordTable
+from elmo_plugin.engine.characters import words_to_ids
+
+VOCABULARY = {word: index for index, word in enumerate(["<S>", "</S>", "<UNK>", "a", "b", "c"])}
+SENTENCES = st.lists(st.lists(st.text("abcdé", min_size=1, max_size=3), min_size=1, max_size=9), max_size=25)
+SIZES = {"rows": st.integers(1, 5), "steps": st.integers(1, 7)}
+
+
+def batches_of(sentences, rows, steps):
+    table = WordTable(VOCABULARY)
+    return table, list(stream_batches(encode_block(sentences, table), rows, steps))
+
+
+def read_rows(batches, name):
+    """The tokens of each row over all batches, empty places dropped."""
+    inputs = [np.concatenate(row) for row in zip(*(getattr(batch, f"{name}_inputs") for batch in batches))]
+    targets = [np.concatenate(row) for row in zip(*(getattr(batch, f"{name}_targets") for batch in batches))]
+    return [(i[t >= 0].tolist(), t[t >= 0].tolist()) for i, t in zip(inputs, targets)]
+
+
+def split_at(row, first, last):
+    """Cut a row of (inputs, targets) into sentences, and check where they begin and end."""
+    sentences, start = [], 0
+    inputs, targets = row
+    for end, target in enumerate(targets, 1):
+        if target == last:
+            assert inputs[start] == first
+            assert inputs[start + 1 : end] == targets[start : end - 1]
+            sentences.append(targets[start : end - 1])
+            start = end
+    assert start == len(targets)
+    return sentences
+
+
+@given(sentences=SENTENCES, **SIZES)
+def test_every_token_is_a_target_once_in_both_directions(sentences, rows, steps):
+    table, batches = batches_of(sentences, rows, steps)
+    words = list(table._rows)
+    forward, backward = [], []
+    for row in read_rows(batches, "forward"):
+        forward += split_at(row, table.BEGIN_ROW, table.END_ROW)
+    for row in read_rows(batches, "backward"):
+        backward += split_at(row, table.END_ROW, table.BEGIN_ROW)
+
+    expected = sorted(sentences)
+    assert sorted([words[i] for i in sentence] for sentence in forward) == expected
+    assert sorted([words[i] for i in reversed(sentence)] for sentence in backward) == expected
+
+
+@given(sentences=SENTENCES, steps=st.integers(1, 7))
+def test_one_row_keeps_the_order_of_the_text(sentences, steps):
+    table, batches = batches_of(sentences, 1, steps)
+    words = list(table._rows)
+    found = [words[i] for row in read_rows(batches, "forward") for i in row[1]]
+
+    assert found == [word for sentence in sentences for word in sentence + ["</S>"]]
+
+
+@given(sentences=SENTENCES, **SIZES)
+def test_all_batches_are_full_until_the_text_ends(sentences, rows, steps):
+    _, batches = batches_of(sentences, rows, steps)
+    full = [bool((batch.forward_targets >= 0).all()) and batch.forward_targets.shape[1] == steps for batch in batches]
+
+    assert full == sorted(full, reverse=True)
+    for batch in batches:
+        np.testing.assert_array_equal(batch.forward_targets >= 0, batch.backward_targets >= 0)
+
+
+@given(lengths=st.lists(st.integers(1, 20), max_size=30), **SIZES)
+def test_schedule_places_each_token_once(lengths, rows, steps):
+    places = set()
+    tokens = []
+    for number, batch in enumerate(schedule(lengths, rows, steps)):
+        for row, column, count, sentence, offset in batch:
+            assert 0 <= row < rows and column + count <= steps
+            places |= {(number, row, column + i) for i in range(count)}
+            tokens += [(sentence, offset + i) for i in range(count)]
+
+    assert len(places) == len(tokens)
+    assert sorted(tokens) == [(i, j) for i, length in enumerate(lengths) for j in range(length)]
+
+
+def test_bilm_tfs_example():
+    """bilm-tf's layout by hand: two sentences, one row, cut every three tokens."""
+    table, batches = batches_of([["a", "b"], ["c"]], 1, 3)
+    first, second = (to_tensors(batch, table) for batch in batches)
+
+    assert first["forward_targets"].tolist() == [[3, 4, 1]]  # a b </S>
+    assert first["backward_targets"].tolist() == [[4, 3, 0]]  # b a <S>
+    assert second["forward_targets"].tolist() == [[5, 1]]
+    assert second["backward_targets"].tolist() == [[5, 0]]
+    ids = first["words"][first["forward_inputs"]]
+    assert torch.equal(ids[0], torch.from_numpy(words_to_ids(["<S>", "a", "b"])))
+    ids = first["words"][first["backward_inputs"]]
+    assert torch.equal(ids[0], torch.from_numpy(words_to_ids(["</S>", "b", "a"])))
+
+
+def test_tensors_hold_each_word_once_and_ignore_empty_places():
+    table, batches = batches_of([["a", "x", "x"], ["a"]], 2, 4)
+    tensors = to_tensors(batches[0], table)
+
+    assert len(batches) == 1
+    assert len(torch.unique(tensors["words"], dim=0)) == len(tensors["words"]) == 4  # <S> </S> a x
+    assert tensors["forward_targets"].tolist() == [[3, 2, 2, 1], [3, 1, IGNORED, IGNORED]]  # x is unknown
+
+
+def test_word_level_inputs_are_targets_plus_one():
+    table = WordTable(VOCABULARY, max_characters=None)
+    (batch,) = stream_batches(encode_block([["b", "x"]], table), 1, 5)
+    tensors = to_tensors(batch, table)
+
+    assert tensors["words"][tensors["forward_inputs"]].tolist() == [[1, 5, 3]]  # <S> b <UNK>
+
+
+def test_two_unknown_words_are_one_word_level_target():
+    table = WordTable(VOCABULARY, max_characters=None)
+    assert table.targets(table.rows(["x", "y", "c"])).tolist() == [2, 2, 5]
+
+
+def test_table_grows():
+    table = WordTable(VOCABULARY)
+    words = [f"w{i}" for i in range(5000)]
+    for start in range(0, 5000, 700):
+        table.rows(words[start : start + 700])
+    rows = table.rows(words)
+
+    assert len(table) == 5002
+    np.testing.assert_array_equal(table.inputs(rows), words_to_ids(words))
+
+
+def test_vocabulary_without_specials_is_refused():
+    with pytest.raises(ValueError, match="<UNK> missing among 2 words"):
+        WordTable({"<S>": 0, "</S>": 1})

@@ -1,0 +1,107 @@
+import gzip
+import logging
+
+import numpy as np
+import pytest
+
+from elmo_plugin.corpus.text import Corpus, CorpusCounts, find_files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "b.txt").write_text("one two\n\n  \nthree\n", encoding="utf-8")
+    with gzip.open(tmp_path / "a.txt.gz", "wt", encoding="utf-8") as out:
+        out.write("é four\nfive six seven")
+    (tmp_path / "c.txt").write_text("")
+    (tmp_path / ".hidden").write_text("never read")
+    return tmp_path
+
+
+TEXT = [["é", "four"], ["five", "six", "seven"], ["one", "two"], ["three"]]
+
+
+def flat(corpus, seed=None):
+    return [words for block in corpus.blocks(seed) for words in block]
+
+
+@pytest.mark.parametrize("pattern", ["", "*.txt*", "[ab].*"])
+def test_reads_folders_and_patterns(folder, pattern):
+    assert flat(Corpus(str(folder / pattern))) == TEXT
+
+
+def test_reads_files_and_lists(folder):
+    assert flat(Corpus(folder / "b.txt")) == TEXT[2:]
+    assert flat(Corpus([folder / "b.txt", str(folder / "a*")])) == TEXT[2:] + TEXT[:2]
+
+
+def test_counts_lines_sentences_and_tokens_apart(folder, caplog):
+    with caplog.at_level(logging.WARNING):
+        assert Corpus(folder).counts() == CorpusCounts(lines=6, sentences=4, tokens=8)
+    assert "c.txt holds no sentence; skipped" in caplog.text
+
+
+@pytest.mark.parametrize("pattern", ["nothing-*.txt", "nowhere"])
+def test_no_match_names_the_pattern(folder, pattern):
+    with pytest.raises(FileNotFoundError, match=pattern.replace("*", r"\*")):
+        Corpus(str(folder / pattern))
+
+
+def test_empty_folder_and_empty_list(tmp_path):
+    with pytest.raises(FileNotFoundError, match="folder holds no files"):
+        find_files(tmp_path)
+    with pytest.raises(FileNotFoundError, match="empty list"):
+        find_files([])
+
+
+def test_only_empty_files_is_an_error(folder):
+    with pytest.raises(ValueError, match="all 1 files are empty"):
+        Corpus(folder / "c.txt").counts()
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_lengths_follow_the_shuffled_text(folder, seed):
+    corpus = Corpus(folder, block_sentences=2)
+    lengths = np.concatenate(list(corpus.lengths(seed))).tolist()
+    text = flat(corpus, seed)
+
+    assert lengths == [len(words) for words in text]
+    assert sorted(text) == sorted(TEXT)
+
+
+def test_seed_decides_the_order(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text("".join(f"{name}{i}\n" for i in range(50)))
+    corpus = Corpus(tmp_path)
+
+    assert flat(corpus, 1) == flat(corpus, 1) != flat(corpus, 2)
+    orders = {flat(corpus, seed)[0][0][0] for seed in range(10)}
+    assert orders == {"a", "b"}, "shards are not shuffled"
+
+
+@pytest.mark.parametrize("block_sentences", [1, 2, 3, 100])
+def test_blocks_are_bounded(folder, block_sentences):
+    blocks = list(Corpus(folder, block_sentences=block_sentences).blocks())
+
+    assert max(map(len, blocks)) <= block_sentences
+    assert [words for block in blocks for words in block] == TEXT
+
+
+@pytest.mark.parametrize("count", [1, 3, 9])
+def test_max_sentences_are_the_first(folder, count):
+    corpus = Corpus(folder, max_sentences=count)
+
+    assert flat(corpus) == TEXT[:count]
+    assert sorted(flat(corpus, 3)) == sorted(TEXT[:count])
+    assert corpus.counts().sentences == min(count, 4)
+
+
+def test_max_sentences_below_one(folder):
+    with pytest.raises(ValueError, match="max_sentences is 0"):
+        Corpus(folder, max_sentences=0)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_workers_share_the_text(folder, count):
+    shares = [flat(Corpus(folder, worker=(index, count))) for index in range(count)]
+
+    assert sorted(words for share in shares for words in share) == sorted(TEXT)

@@ -1,0 +1,123 @@
+import pytest
+import torch
+
+pytest.importorskip("allennlp")
+
+from allennlp.common.checks import ConfigurationError  # noqa: E402
+from allennlp.data.dataset_readers import SequenceTaggingDatasetReader  # noqa: E402
+
+from elmo_plugin.data_loaders.elmo_corpus import ElmoCorpusLoader  # noqa: E402
+from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
+from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: E402
+
+TEXT = [[f"w{i}"] * (1 + i % 4) for i in range(23)]
+N_TOKENS = sum(len(words) + 1 for words in TEXT)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a", "b"):
+        part = TEXT[:9] if name == "a" else TEXT[9:]
+        (tmp_path / name).write_text("".join(" ".join(words) + "\n" for words in part))
+    return tmp_path
+
+
+def make(folder, **parameters):
+    loader = ElmoCorpusLoader(ElmoCorpusReader(), str(folder), **{"batch_size": 3, "unroll_steps": 4, **parameters})
+    loader.index_with(ElmoCorpusVocabulary.from_corpus(corpus=str(folder)))
+    return loader
+
+
+def targets(batches):
+    return [t for batch in batches for t in batch["forward_targets"].flatten().tolist() if t >= 0]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 4), (50, 20)])
+def test_length_is_known_and_no_token_is_lost(folder, shuffle, sizes):
+    loader = make(folder, shuffle=shuffle, batch_size=sizes[0], unroll_steps=sizes[1])
+    for _ in range(3):
+        expected = len(loader)
+        batches = list(loader)
+        assert len(batches) == expected
+        assert len(targets(batches)) == N_TOKENS
+
+
+def test_five_sentences_end(tmp_path):
+    """Training on little text ends (U6): epochs are counted from the text, not typed by hand."""
+    (tmp_path / "text").write_text("a b\n" * 5)
+    loader = make(tmp_path, batch_size=128, unroll_steps=20)
+
+    assert len(loader) == len(list(loader)) == 1
+
+
+def test_three_sentences_are_scored(tmp_path):
+    """The last, partial batch is there (U35)."""
+    (tmp_path / "text").write_text("a b c\nd e\nf\n")
+    (batch,) = make(tmp_path, batch_size=256, unroll_steps=20, shuffle=False)
+
+    assert int((batch["forward_targets"] >= 0).sum()) == int((batch["backward_targets"] >= 0).sum()) == 9
+
+
+def test_epochs_are_shuffled_anew_and_by_seed(folder):
+    loader, same, other = make(folder, seed=1), make(folder, seed=1), make(folder, seed=5)
+    first, second = targets(loader), targets(loader)
+
+    assert first != second
+    assert sorted(first) == sorted(second)
+    assert targets(same) == first
+    assert targets(other) != first
+
+
+def test_without_shuffling_every_epoch_is_the_text(folder):
+    loader = make(folder, shuffle=False, batch_size=1)
+    first = targets(loader)
+
+    assert first == targets(loader)
+    index = ElmoCorpusVocabulary.from_corpus(corpus=str(folder)).get_token_to_index_vocabulary("elmo_lm")
+    assert first == [index[word] for words in TEXT for word in words + ["</S>"]]
+
+
+def test_batches_per_epoch_go_on_where_the_last_epoch_stopped(folder):
+    whole = make(folder, batches_per_epoch=100)
+    pieces = make(folder, batches_per_epoch=10)
+
+    assert len(pieces) == 10
+    assert targets(batch for _ in range(10) for batch in pieces) == targets(whole)
+    assert len(targets(whole)) == 100 * 12, "streams that run on are always full"
+
+
+def test_workers_read_disjoint_text(folder, monkeypatch):
+    from elmo_plugin.dataset_readers import elmo_corpus
+
+    seen = []
+    monkeypatch.setattr(elmo_corpus, "is_distributed", lambda: True)
+    monkeypatch.setattr(elmo_corpus.distributed, "get_world_size", lambda: 2)
+    for rank in range(2):
+        monkeypatch.setattr(elmo_corpus.distributed, "get_rank", lambda rank=rank: rank)
+        seen.append(targets(make(folder)))
+
+    assert len(seen[0]) + len(seen[1]) == N_TOKENS
+    assert min(map(len, seen)) > 0
+
+
+def test_device(folder):
+    loader = make(folder)
+    loader.set_target_device(torch.device("meta"))
+
+    assert next(iter(loader))["words"].device.type == "meta"
+
+
+def test_mistakes_are_named(folder):
+    with pytest.raises(ConfigurationError, match="SequenceTaggingDatasetReader, expected 'elmo_corpus'"):
+        ElmoCorpusLoader(SequenceTaggingDatasetReader(), str(folder))
+    with pytest.raises(ConfigurationError, match="unroll_steps is 0"):
+        make(folder, unroll_steps=0)
+    with pytest.raises(ValueError, match="index_with"):
+        next(iter(ElmoCorpusLoader(ElmoCorpusReader(), str(folder))))
+    with pytest.raises(FileNotFoundError, match="missing-"):
+        make(folder / "missing-*")
+
+
+def test_instances_are_sentences(folder):
+    assert [instance["words"].metadata for instance in make(folder).iter_instances()] == TEXT
