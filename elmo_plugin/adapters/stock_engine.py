@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
-from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import check_tensors, expected_shapes
@@ -20,7 +19,7 @@ from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
 try:
     from torch.func import functional_call
 except ImportError:  # before PyTorch 2.0
-    from torch.nn.utils.stateless import functional_call
+    from torch.nn.utils.stateless import functional_call  # type: ignore[assignment]
 
 
 class StockEngine:
@@ -109,6 +108,3 @@ def options_of(stock: nn.Module) -> BiLmOptions:
 def _tensors_of(stock: nn.Module) -> Dict[str, torch.Tensor]:
     named = {BILM_PREFIX + name: parameter for name, parameter in stock.named_parameters()}
     return from_allennlp(named)
-
-
-__all__ = ["StockEngine", "WeightFileError", "options_of"]

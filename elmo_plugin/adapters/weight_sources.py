@@ -12,7 +12,7 @@ from allennlp.common.checks import ConfigurationError
 
 from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.formats import archive, read_pair, read_weights
+from elmo_plugin.formats import archive, read_options, read_pair, read_weights
 from elmo_plugin.formats.record import BILM
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -98,9 +98,13 @@ def find_architecture(weights: str, serialization_dir: Optional[str] = None) -> 
 
     weights, serialization_dir : as for `find_weights`.
     """
-    if serialization_dir is not None:
-        saved = archive.find_saved(serialization_dir, archive.ARCHIVE_WEIGHTS, weights)
-        if saved is not None:
-            return saved[2].options, saved[2].vocabulary
-    found = find_weights(weights, serialization_dir=serialization_dir)
-    return found.options, found.vocabulary
+    names = () if serialization_dir is None else (archive.ARCHIVE_WEIGHTS, archive.BEST_WEIGHTS)
+    found = [archive.find_saved(str(serialization_dir), name, weights) for name in names]
+    if found and found[0] is not None:
+        return found[0][2].options, found[0][2].vocabulary
+    try:
+        return read_options(weights)
+    except (EngineError, OSError):
+        if found and found[1] is not None:
+            return found[1][2].options, found[1][2].vocabulary
+        raise

@@ -14,7 +14,9 @@ from elmo_plugin.adapters.weight_sources import find_weights, source_name
 from elmo_plugin.engine import characters
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
 from elmo_plugin.engine.elmo import Elmo
+from elmo_plugin.engine.scalar_mix import ScalarMix
 from elmo_plugin.formats.record import BiLmRecord
+from elmo_plugin.formats.weight_set import WeightSet
 
 _BILM = "elmo.bilm."
 
@@ -173,14 +175,23 @@ class ElmoEmbedder(TokenEmbedder):
 
         For each mix its "layers", their "weights" behind the softmax, which add up to 1, and "gamma".
         """
-        return [
-            {
-                "layers": list(self.elmo.layers),
-                "weights": mix.normalised_weights().tolist(),
-                "gamma": mix.gamma.item(),
-            }
-            for mix in self.elmo.mixes
-        ]
+        reports: List[Dict[str, Any]] = []
+        for mix in self.elmo.mixes:
+            assert isinstance(mix, ScalarMix), mix
+            shares = mix.normalised_weights().tolist()
+            reports.append({"layers": list(self.elmo.layers), "weights": shares, "gamma": mix.gamma.item()})
+        return reports
+
+    def weight_set(self) -> WeightSet:
+        """
+        Give the biLM out, with what fine-tuning made of it, for `elmo_plugin.formats.write_weights`.
+
+        # Returns
+
+        The biLM, float32, on the CPU.
+        """
+        tensors = {name: tensor.detach().float().cpu() for name, tensor in self.elmo.bilm.state_dict().items()}
+        return WeightSet(self.elmo.bilm.options, tensors, vocabulary=self._vocabulary, source=self._source)
 
     @overrides
     def extra_repr(self) -> str:

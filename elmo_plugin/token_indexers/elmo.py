@@ -74,7 +74,7 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
 
     @overrides(check_signature=False)
     def get_empty_token_list(self) -> IndexedTokenList:
-        return {"elmo_tokens": self._indices([])}  # type: ignore[dict-item]
+        return {"elmo_tokens": self._indices([])}
 
     @overrides(check_signature=False)
     def tokens_to_indices(self, tokens: List[Token], vocabulary: Vocabulary) -> Dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import copy
 
+import h5py
 import pytest
 import torch
 
@@ -25,6 +26,7 @@ from elmo_plugin.engine import (
     WeightFileError,
     batch_to_ids,
 )
+from elmo_plugin.formats import read_weights, write_weights
 from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 from elmo_plugin.token_indexers.elmo import ElmoIndexer
 from tests import tiny
@@ -457,6 +459,20 @@ def test_report_of_the_mix(weights):
     assert second["gamma"] == 2.5
 
 
+@pytest.mark.parametrize("state", ["carried", "warm"])
+def test_bilm_is_exported_bit_for_bit(files, weights, tmp_path, state):
+    embedder = build(weights=weights, state=state, fine_tune=True)
+    (tmp_path / "out").mkdir()
+
+    write_weights(embedder.weight_set(), tmp_path / "out" / "weights.hdf5")
+
+    with h5py.File(files[1]) as before, h5py.File(tmp_path / "out" / "weights.hdf5") as after:
+        names = []
+        before.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        assert len(names) > 20
+        assert all(before[name][...].tobytes() == after[name][...].tobytes() for name in names)
+
+
 # Odd input
 
 
@@ -546,8 +562,6 @@ def test_word_level_bilm(word_level, state):
 
 
 def test_word_level_bilm_equals_the_engine(word_level):
-    from elmo_plugin.formats import read_weights
-
     found = read_weights(word_level)
     bilm = BiLm(BiLmOptions.from_dict(found.options.to_dict()), backend="reference")
     bilm.load_tensors(found.tensors, "test")
