@@ -1,0 +1,132 @@
+"""Whole runs of pre-training: `allennlp train`, `evaluate`, `--recover`, and the biLM of the archive as an embedder."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("allennlp")
+pytest.importorskip("elmo_plugin")
+
+from allennlp.commands.evaluate import evaluate_from_archive
+from allennlp.commands.train import train_model, train_model_from_file
+from allennlp.common import Params
+from allennlp.data import TokenIndexer, Vocabulary
+from allennlp.data.batch import Batch
+from allennlp.data.fields import TextField
+from allennlp.data.instance import Instance
+from allennlp.data.tokenizers import Token
+from allennlp.models.archival import load_archive
+from allennlp.modules.token_embedders import TokenEmbedder
+from allennlp.training.callbacks import TrainerCallback
+
+from elmo_plugin.formats import read_weights
+
+EXPERIMENTS = Path(__file__).parent.parent / "experiments" / "pretraining"
+
+
+class Interrupted(Exception):
+    """Stands for a power cut."""
+
+
+@TrainerCallback.register("elmo_test_interrupt")
+class Interrupt(TrainerCallback):
+    """Ends the training in the middle of its second epoch, once."""
+
+    armed = False
+    losses = []
+
+    def on_batch(self, trainer, batch_inputs, batch_outputs, batch_metrics, epoch, batch_number, **kwargs):
+        Interrupt.losses.append(float(batch_outputs[0]["loss"].detach()))
+        if Interrupt.armed and (epoch, batch_number) == (1, 5):
+            Interrupt.armed = False
+            raise Interrupted()
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    folder = tmp_path / "lm"
+    folder.mkdir()
+    random = torch.Generator().manual_seed(0)
+    for name, count in (("train-0", 60), ("train-1", 60), ("heldout", 20)):
+        lines = [
+            " ".join(f"w{int(i)}" for i in torch.randint(0, 40, (5,), generator=random)) + "\n" for _ in range(count)
+        ]
+        with gzip.open(folder / f"{name}.txt.gz", "wt") as out:
+            out.writelines(lines)
+    monkeypatch.setenv("LM_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def tiny_run(tmp_path):
+    train_model_from_file(str(EXPERIMENTS / "tiny.jsonnet"), str(tmp_path / "run"))
+    return tmp_path / "run"
+
+
+def test_trains_and_reports_heldout_perplexity(tiny_run):
+    metrics = json.loads((tiny_run / "metrics.json").read_text())
+
+    assert 1 < metrics["best_validation_perplexity"] < 60
+    assert metrics["validation_tokens"] == 20 * 6
+    assert {"training_sampled_loss_forward", "training_sampled_loss_backward"} <= set(metrics)
+    assert not [name for name in metrics if name.startswith("training_perplexity")]
+
+
+def test_archive_is_evaluated(tiny_run, data):
+    metrics = json.loads((tiny_run / "metrics.json").read_text())
+    found = evaluate_from_archive(str(tiny_run / "model.tar.gz"), str(data / "heldout.txt.gz"))
+
+    assert found["perplexity"] == pytest.approx(metrics["best_validation_perplexity"], rel=1e-5)
+
+
+def test_archive_is_a_source_of_weights(tiny_run, data):
+    """Train the language model, archive it, use it as an embedder (U54); the text may be gone by then."""
+    for file in data.iterdir():
+        file.unlink()
+    model = load_archive(tiny_run / "model.tar.gz").model
+    weights = read_weights(str(tiny_run / "model.tar.gz"))
+    embedder = TokenEmbedder.from_params(Params({"type": "elmo", "weights": str(tiny_run / "model.tar.gz")}))
+    indexer = TokenIndexer.from_params(Params({"type": "elmo"}))
+    field = TextField([Token("w1"), Token("new")], {"elmo": indexer})
+    batch = Batch([Instance({"text": field})])
+    batch.index_instances(Vocabulary())
+
+    assert weights.vocabulary == model.words
+    for name, tensor in model.bilm.state_dict().items():
+        assert weights.tensors[name].equal(tensor), name
+    assert weights.softmax["weight"].equal(model.softmax.weight)
+    assert embedder(**batch.as_tensor_dict()["text"]["elmo"]).shape == (1, 2, 32)
+
+
+def test_recovery_goes_on_from_the_checkpoint(tmp_path):
+    """Weights, optimiser, data position and LSTM state come back; dropout and negatives are drawn anew."""
+
+    def parameters():
+        loaded = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet")).as_dict(quiet=True)
+        loaded["trainer"]["callbacks"] = [{"type": "elmo_test_interrupt"}]
+        loaded["trainer"]["checkpointer"] = {"save_every_num_batches": 1}
+        loaded["model"].update(dropout=0.0, n_negative_samples=None)
+        return Params(loaded)
+
+    Interrupt.losses, Interrupt.armed = [], False
+    train_model(parameters(), str(tmp_path / "whole"))
+    whole = Interrupt.losses
+    Interrupt.losses, Interrupt.armed = [], True
+    with pytest.raises(Interrupted):
+        train_model(parameters(), str(tmp_path / "pieces"))
+    done = len(Interrupt.losses) - 1  # the last batch was not in a checkpoint yet
+    Interrupt.losses = Interrupt.losses[:done]
+    train_model(parameters(), str(tmp_path / "pieces"), recover=True)
+
+    assert 0 < done < len(whole)
+    assert Interrupt.losses == pytest.approx(whole, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["builtin", "tiny"])
+def test_configuration_builds(name, tmp_path):
+    overrides = {"model.n_negative_samples": 8}
+    parameters = Params.from_file(str(EXPERIMENTS / f"{name}.jsonnet"), json.dumps(overrides))
+    train_model(parameters, str(tmp_path / "run"), dry_run=True)
