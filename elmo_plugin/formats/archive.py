@@ -9,6 +9,7 @@ import pickle
 import shutil
 import tarfile
 import tempfile
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
@@ -92,9 +93,10 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     path : the file.
     where : what to call it in messages.
     """
-    # weights_only came with PyTorch 1.13, mmap with 2.1
+    # weights_only came with PyTorch 1.13; mmap with 2.1, and not for the format from before 1.6
     known = inspect.signature(torch.load).parameters
-    extras = {name: True for name in ("weights_only", "mmap") if name in known}
+    wanted = {"weights_only": True, "mmap": zipfile.is_zipfile(path)}
+    extras = {name: value for name, value in wanted.items() if name in known}
     try:
         state = torch.load(path, map_location="cpu", **extras)
     except (RuntimeError, ValueError, EOFError, OSError, KeyError, IndexError, pickle.UnpicklingError) as error:

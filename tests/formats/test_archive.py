@@ -141,6 +141,12 @@ def test_softmax_and_vocabulary_come_along(original, tmp_path):
     weights.check()
 
 
+def test_format_from_before_pytorch_1_6_is_read(original, tmp_path):
+    torch.save(state_of(original), tmp_path / "best.th", _use_new_zipfile_serialization=False)
+
+    assert_same(read(tmp_path), original)
+
+
 def test_one_of_several_is_chosen_by_its_module(original, tmp_path):
     other = read_pair(*tiny.write(tmp_path / "other", seed=1))
     torch.save({**state_of(original, "a."), **state_of(other, "b.")}, tmp_path / "best.th")
