@@ -170,7 +170,9 @@ def test_what_does_not_fit_is_refused_with_file_key_found_and_expected(key, valu
     "key", ["lstm.peepholes", "char_cnn.stride", "char_cnn.embedding.trainable", "max_word_length"]
 )
 def test_an_unknown_key_is_refused(key):
-    with pytest.raises(OptionsError, match=rf"^o\.json: unknown key '{re.escape(key)}'.*\. Known here: .*(dim|filters|lstm)"):
+    with pytest.raises(
+        OptionsError, match=rf"^o\.json: unknown key '{re.escape(key)}'.*\. Known here: .*(dim|filters|lstm)"
+    ):
         BiLmOptions.from_dict(changed(key, 1), source="o.json")
 
 
