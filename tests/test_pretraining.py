@@ -45,25 +45,24 @@ class Interrupt(TrainerCallback):
             raise Interrupted()
 
 
-@pytest.fixture(autouse=True)
-def data(tmp_path, monkeypatch):
-    folder = tmp_path / "lm"
-    folder.mkdir()
+@pytest.fixture(autouse=True, scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lm")
     random = torch.Generator().manual_seed(0)
     for name, count in (("train-0", 60), ("train-1", 60), ("heldout", 20)):
-        lines = [
-            " ".join(f"w{int(i)}" for i in torch.randint(0, 40, (5,), generator=random)) + "\n" for _ in range(count)
-        ]
         with gzip.open(folder / f"{name}.txt.gz", "wt") as out:
-            out.writelines(lines)
-    monkeypatch.setenv("LM_DATA", str(folder))
+            for _ in range(count):
+                print(*(f"w{int(i)}" for i in torch.randint(0, 40, (5,), generator=random)), file=out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LM_DATA", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def tiny_run(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("tiny") / "run"
+    train_model_from_file(str(EXPERIMENTS / "tiny.jsonnet"), str(folder))
     return folder
-
-
-@pytest.fixture
-def tiny_run(tmp_path):
-    train_model_from_file(str(EXPERIMENTS / "tiny.jsonnet"), str(tmp_path / "run"))
-    return tmp_path / "run"
 
 
 def test_trains_and_reports_heldout_perplexity(tiny_run):
@@ -82,10 +81,16 @@ def test_archive_is_evaluated(tiny_run, data):
     assert found["perplexity"] == pytest.approx(metrics["best_validation_perplexity"], rel=1e-5)
 
 
-def test_archive_is_a_source_of_weights(tiny_run, data):
+@pytest.fixture
+def no_data(data):
+    away = data.with_name("away")
+    data.rename(away)
+    yield
+    away.rename(data)
+
+
+def test_archive_is_a_source_of_weights(tiny_run, no_data):
     """Train the language model, archive it, use it as an embedder (U54); the text may be gone by then."""
-    for file in data.iterdir():
-        file.unlink()
     model = load_archive(tiny_run / "model.tar.gz").model
     weights = read_weights(str(tiny_run / "model.tar.gz"))
     embedder = TokenEmbedder.from_params(Params({"type": "elmo", "weights": str(tiny_run / "model.tar.gz")}))
@@ -130,3 +135,16 @@ def test_configuration_builds(name, tmp_path):
     overrides = {"model.n_negative_samples": 8}
     parameters = Params.from_file(str(EXPERIMENTS / f"{name}.jsonnet"), json.dumps(overrides))
     train_model(parameters, str(tmp_path / "run"), dry_run=True)
+
+
+@pytest.mark.slow
+def test_two_processes(tmp_path):
+    """Each process reads its share, and metrics are of all the text."""
+    parameters = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet")).as_dict(quiet=True)
+    parameters["distributed"] = {"cuda_devices": [-1, -1]}
+    parameters["trainer"]["checkpointer"] = {"save_every_num_batches": 50}  # by time only in one process
+    train_model(Params(parameters), str(tmp_path / "run"), include_package=["elmo_plugin"])
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+
+    assert metrics["validation_tokens"] == 20 * 6
+    assert 1 < metrics["best_validation_perplexity"] < 60

@@ -5,6 +5,7 @@ import gzip
 import io
 import logging
 import os
+import zlib
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -169,6 +170,13 @@ def read_sentences(file: Path) -> Iterator[List[str]]:
 
 def _read_lines(file: Path) -> Iterator[List[str]]:
     opened = gzip.open(file, "rb") if file.suffix == ".gz" else open(file, "rb")
+    number = 0
     with opened as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            yield line.split()
+        try:
+            for line in lines:
+                number += 1
+                yield line.split()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{file}: near line {number + 1}: {error}; expected text in UTF-8") from error
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{file}: behind line {number}: {error}; expected a complete gzip file") from error

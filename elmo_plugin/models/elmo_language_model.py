@@ -1,7 +1,7 @@
 """Pre-training and evaluation of the biLM as an AllenNLP model."""
 
 import math
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -11,13 +11,16 @@ from allennlp.models import Model
 from overrides import overrides
 from torch import distributed
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from elmo_plugin.corpus.word_table import SPECIALS, UNKNOWN
 from elmo_plugin.engine.bilm import BiLm
+from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
 from elmo_plugin.engine.stream_state import StreamStates
+from elmo_plugin.engine.warm import mean_state
 from elmo_plugin.formats.record import EXTRA_STATE, BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -180,15 +183,34 @@ class ElmoLanguageModel(Model):
                 self.streams.reset(training=False)
         return metrics
 
-    def weight_set(self, source: str = _WHERE) -> WeightSet:
-        """Take the biLM, its softmax and its vocabulary out, for `elmo_plugin.formats.write_weights`."""
+    def weight_set(self, source: str = _WHERE, ordinary_text: Optional[Sequence[Sequence[str]]] = None) -> WeightSet:
+        """
+        Take the biLM, its softmax and its vocabulary out, for `elmo_plugin.formats.write_weights`.
+
+        # Parameters
+
+        source : what to call the weights in messages.
+        ordinary_text : sentences of the text that was trained on; with them the weights get a warm state.
+        """
+        tensors = {name: tensor.detach().clone() for name, tensor in self.bilm.state_dict().items()}
+        if ordinary_text is not None:
+            state = mean_state(self.bilm, self._ids(ordinary_text))
+            tensors.update({"warm.hidden": state.hidden[:, 0].clone(), "warm.cell": state.cell[:, 0].clone()})
         return WeightSet(
             options=self.options,
-            tensors={name: tensor.detach().clone() for name, tensor in self.bilm.state_dict().items()},
+            tensors=tensors,
             softmax={name: tensor.detach().clone() for name, tensor in self.softmax.state_dict().items()},
             vocabulary=list(self.words),
             source=source,
         )
+
+    def _ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
+        length = self.options.max_characters_per_token
+        if length is not None:
+            return batch_to_ids(sentences, length).to(self.softmax.weight.device)
+        numbers = {word: number for number, word in enumerate(self.words, 1)}
+        rows = [torch.tensor([numbers.get(word, self._unknown + 1) for word in words]) for words in sentences]
+        return pad_sequence(rows, batch_first=True).to(self.softmax.weight.device)
 
     def get_extra_state(self) -> torch.Tensor:
         """Say in the checkpoint which biLM it holds, so that an archive can be used and exported as weights."""

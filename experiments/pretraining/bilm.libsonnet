@@ -14,6 +14,7 @@ function(
   loss_scale=unroll_steps,  // bilm-tf differentiates loss * unroll_steps
   grad_norm=10.0,
   heldout_sentences=2000,
+  checkpointer={ save_every_num_seconds: 600 },  // with several processes: { save_every_num_batches: 500 }
   seed=1
 ) {
   local data = std.extVar("LM_DATA"),
@@ -43,7 +44,7 @@ function(
     [if learning_rate_scheduler != null then "learning_rate_scheduler"]: learning_rate_scheduler,
     grad_norm: grad_norm,
     validation_metric: "-perplexity",
-    checkpointer: { save_every_num_seconds: 600, keep_most_recent_by_count: 2 },
+    checkpointer: checkpointer,
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   },
   random_seed: seed,

@@ -105,3 +105,12 @@ def test_workers_share_the_text(folder, count):
     shares = [flat(Corpus(folder, worker=(index, count))) for index in range(count)]
 
     assert sorted(words for share in shares for words in share) == sorted(TEXT)
+
+
+def test_broken_files_are_named(folder):
+    (folder / "latin.txt").write_bytes(b"fine\n\xe9\n")
+    with pytest.raises(ValueError, match="latin.txt: near line .*utf-8.*expected text in UTF-8"):
+        flat(Corpus(folder / "latin.txt"))
+    (folder / "cut.txt.gz").write_bytes((folder / "a.txt.gz").read_bytes()[:-12])
+    with pytest.raises(ValueError, match="cut.txt.gz: behind line .*expected a complete gzip file"):
+        flat(Corpus(folder / "cut.txt.gz"))

@@ -12,7 +12,10 @@ from allennlp.data import Vocabulary  # noqa: E402
 
 from elmo_plugin.data_loaders.elmo_corpus import ElmoCorpusLoader  # noqa: E402
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
+from elmo_plugin.engine.bilm import BiLm  # noqa: E402
+from elmo_plugin.engine.characters import batch_to_ids  # noqa: E402
 from elmo_plugin.engine.errors import ShapeError  # noqa: E402
+from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
 from elmo_plugin.models.elmo_language_model import ElmoLanguageModel  # noqa: E402
 from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: E402
 
@@ -313,12 +316,11 @@ def test_unknown_rate(tmp_path):
     assert evaluate(model, loader)["unknown_rate"] == 0.5  # of a x y </S>
 
 
-def test_weights_go_out_and_come_back(corpus, tmp_path):
-    from elmo_plugin.formats import read_weights, write_weights
-
+@pytest.mark.parametrize("suffix", ["hdf5", "safetensors"])
+def test_weights_go_out_and_come_back(corpus, tmp_path, suffix):
     model, _ = make(corpus)
-    write_weights(model.weight_set(), tmp_path / "weights.safetensors")
-    weights = read_weights(tmp_path / "weights.safetensors")
+    write_weights(model.weight_set(ordinary_text=sentences(20)), tmp_path / f"weights.{suffix}")
+    weights = read_weights(tmp_path / f"weights.{suffix}")
 
     assert weights.vocabulary == model.words
     assert weights.options.lstm == model.options.lstm
@@ -326,6 +328,18 @@ def test_weights_go_out_and_come_back(corpus, tmp_path):
         assert weights.tensors[name].equal(tensor), name
     for name, tensor in model.softmax.state_dict().items():
         assert weights.softmax[name].equal(tensor), name
+    assert weights.tensors["warm.hidden"].shape == (2, 32) and weights.tensors["warm.hidden"].any()
+    warm = BiLm(weights.options, state="warm")
+    warm.load_tensors(weights.tensors, "test")
+    assert warm(batch_to_ids([["w1"]], 20)).layers.isfinite().all()
+
+
+def test_warm_state_of_a_word_level_model(corpus):
+    model, _ = make(corpus, word_level=True, char_cnn=None, n_tokens_vocab=33)
+    weights = model.weight_set(ordinary_text=sentences(20) + [["new"]])
+    weights.check()
+
+    assert weights.tensors["warm.cell"].shape == (2, 64)
 
 
 def test_wrong_row_length_is_named(corpus):
