@@ -13,6 +13,14 @@ bilm(
     },
   },
   vocabulary_size=50000,
-  epochs=20,
+  epochs=10,
   batches_per_epoch=500,
+  // Less than one pass over the text: nothing to forget, and Adam gets much further in it than bilm-tf's Adagrad.
+  dropout=0,
+  negatives=4096,
+  optimizer={ type: "adam", lr: 0.002 },
+  learning_rate_scheduler={ type: "linear_with_warmup", warmup_steps: 200 },
+  loss_scale=1,
+  grad_norm=1.0,
+  heldout_sentences=1000,
 )
