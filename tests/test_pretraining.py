@@ -79,6 +79,16 @@ def test_archive_is_evaluated(tiny_run, data):
     found = evaluate_from_archive(str(tiny_run / "model.tar.gz"), str(data / "heldout.txt.gz"))
 
     assert found["perplexity"] == pytest.approx(metrics["best_validation_perplexity"], rel=1e-5)
+    assert found["tokens"] == 20 * 6
+
+
+def test_archive_is_evaluated_on_other_text(tiny_run, data):
+    cut = {"validation_dataset_reader.max_sentences": 100, "validation_data_loader.batch_size": 7}
+    found = evaluate_from_archive(
+        str(tiny_run / "model.tar.gz"), str(data / "train-*.txt.gz"), cmd_overrides=json.dumps(cut)
+    )
+
+    assert found["tokens"] == 100 * 6
 
 
 @pytest.fixture

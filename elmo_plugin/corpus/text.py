@@ -86,6 +86,7 @@ class Corpus:
         self._worker = (0, 1) if self._by_file else worker
         self._lengths: Optional[Dict[Path, List[np.ndarray]]] = None
         self._lines = 0
+        self._taken: Optional[Dict[Path, int]] = None
 
     def blocks(self, seed: Optional[int] = None) -> Iterator[List[List[str]]]:
         """Yield blocks of sentences (lists of words); shards, and sentences within a block, shuffled by `seed`."""
@@ -131,14 +132,13 @@ class Corpus:
 
     def _limits(self) -> Optional[Dict[Path, int]]:
         """Sentences to take from each file when there is a maximum."""
-        if self._max_sentences is None:
-            return None
-        left = self._max_sentences
-        limits = {}
-        for file in self.files:
-            limits[file] = left and sum(1 for _, sentence in zip(range(left), read_sentences(file)))
-            left -= limits[file]
-        return limits
+        if self._max_sentences is not None and self._taken is None:
+            left = self._max_sentences
+            self._taken = {}
+            for file in self.files:
+                self._taken[file] = left and sum(1 for _ in zip(range(left), read_sentences(file)))
+                left -= self._taken[file]
+        return self._taken
 
     def _file_blocks(
         self, file: Path, limits: Optional[Dict[Path, int]], count_lines: bool = False
