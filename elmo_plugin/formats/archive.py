@@ -1,7 +1,8 @@
 """
 Read the biLM out of a trained AllenNLP model: `model.tar.gz`, a serialization directory, or a `.th` file.
 
-AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them.
+AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them;
+only PyTorch before 1.13 cannot do that, and there an archive is trusted as AllenNLP trusts it.
 """
 
 import inspect
