@@ -4,10 +4,12 @@ import copy
 import importlib
 import inspect
 import logging
+import os
 import pickle
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import h5py
 import pytest
@@ -439,7 +441,8 @@ def test_one_line_in_the_plugins_file_switches_it_on(files, tmp_path):
     Params(configuration).to_file(str(tmp_path / "config.json"))
 
     command = [sys.executable, "-m", "allennlp", "train", "config.json", "-s", "run"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
 
     assert run.returncode == 0, run.stderr[-3000:]
     assert read(tmp_path / "run").options.lstm.dim == 12  # only the drop-in writes the options
