@@ -116,6 +116,18 @@ def test_archive_is_a_source_of_weights(tiny_run, no_data):
     assert embedder(**batch.as_tensor_dict()["text"]["elmo"]).shape == (1, 2, 32)
 
 
+def test_training_goes_on_from_an_archive(tiny_run, tmp_path):
+    """A second training with a schedule of its own, through AllenNLP's `from_archive`."""
+    before = json.loads((tiny_run / "metrics.json").read_text())["best_validation_perplexity"]
+    overrides = json.dumps({"trainer.num_epochs": 1, "trainer.optimizer.lr": 1e-5, "data_loader.seed": 7})
+    parameters = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet"), overrides)
+    parameters["model"] = {"type": "from_archive", "archive_file": str(tiny_run / "model.tar.gz")}
+    train_model(parameters, str(tmp_path / "run"))
+    after = json.loads((tmp_path / "run" / "metrics.json").read_text())["best_validation_perplexity"]
+
+    assert after == pytest.approx(before, rel=0.01)
+
+
 def test_recovery_goes_on_from_the_checkpoint(tmp_path):
     """Weights, optimiser, data position and LSTM state come back; dropout and negatives are drawn anew."""
 
