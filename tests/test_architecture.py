@@ -38,7 +38,7 @@ EVERYTHING = set(MAY_IMPORT) | TOP
 MAY_USE = {"engine": {"numpy", "torch"}, "corpus": {"numpy", "torch"}}
 NO_ALLENNLP = {"formats"}
 # Not installed with AllenNLP: never at module level, where a missing one would take the whole plugin away.
-OPTIONAL = {"triton", "tensorflow", "safetensors"}
+OPTIONAL = {"lmdb", "triton", "tensorflow", "safetensors"}
 # The formats are readable without them.
 INSIDE_FUNCTIONS = {"formats": {"h5py"}}
 
@@ -200,7 +200,17 @@ def run_without(blocked: List[str], code: str) -> None:
 
 def test_engine_and_formats_import_with_torch_and_numpy_alone() -> None:
     run_without(
-        ["allennlp", "allennlp_models", "h5py", "overrides", "safetensors", "tensorflow", "transformers", "triton"],
+        [
+            "allennlp",
+            "allennlp_models",
+            "h5py",
+            "lmdb",
+            "overrides",
+            "safetensors",
+            "tensorflow",
+            "transformers",
+            "triton",
+        ],
         "import pkgutil, importlib, elmo_plugin.engine, elmo_plugin.formats\n"
         "for package in (elmo_plugin.engine, elmo_plugin.formats):\n"
         "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"

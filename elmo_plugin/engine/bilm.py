@@ -181,7 +181,7 @@ class BiLm(nn.Module):
 
     def run(self, ids: torch.Tensor) -> PackedLayers:
         """Like `forward`, but leave the layers packed: no memory and no work for padding."""
-        lengths = self._checked_lengths(ids)
+        lengths = self.checked_lengths(ids)
         steps = lengths + 2 if self.state == state.CARRIED else torch.where(lengths > 0, lengths + 2, lengths)
         packing = Packing(steps.tolist(), ids.device)
         keep_graph = torch.is_grad_enabled() and self.fine_tune
@@ -203,7 +203,7 @@ class BiLm(nn.Module):
         ids : as `forward` takes them.
         start : the state of each row in front of the batch; None for zeros.
         """
-        lengths = self._checked_lengths(ids)
+        lengths = self.checked_lengths(ids)
         packing = Packing((lengths + 2).tolist(), ids.device)
         with full_precision(ids.device):
             embedded = self._embed(ids, lengths, packing)
@@ -212,7 +212,8 @@ class BiLm(nn.Module):
             _, final = self.lstm(embedded, packing, start.select(packing.order))
         return final.select(torch.argsort(packing.order))
 
-    def _checked_lengths(self, ids: torch.Tensor) -> torch.Tensor:
+    def checked_lengths(self, ids: torch.Tensor) -> torch.Tensor:
+        """Words of each row, `(batch,)` int64; raise `ShapeError` where `forward` would refuse the ids."""
         self._check_device(ids)
         self.token_encoder.check(ids)
         return _lengths(ids, self.token_encoder.batch_ndim)

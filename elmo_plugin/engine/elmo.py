@@ -7,8 +7,9 @@ from typing import List, Optional, Sequence, Tuple, Union
 import torch
 from torch import nn
 
-from elmo_plugin.engine.bilm import BiLm, BiLmOutput
+from elmo_plugin.engine.bilm import BiLm, BiLmOutput, PackedLayers
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.layer_cache import LayerCache, check_cacheable
 from elmo_plugin.engine.scalar_mix import ScalarMix
 
 ALL_LAYERS = "all"
@@ -46,6 +47,7 @@ class Elmo(nn.Module):
     keep_boundaries : return the vectors of the sentence boundaries too.
     initial_weights : where the mix weights start, one number per mixed layer.
     train_weights, train_gamma : what of the mixes is trained.
+    cache : where the layers of sentences are kept; needs a frozen biLM whose state is not carried.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Elmo(nn.Module):
         initial_weights: Optional[Sequence[float]] = None,
         train_weights: bool = True,
         train_gamma: bool = True,
+        cache: Optional[LayerCache] = None,
     ) -> None:
         super().__init__()
         if num_mixes < 1:
@@ -67,7 +70,10 @@ class Elmo(nn.Module):
                 f"number of mixes is {num_mixes}, expected at least 1: each mix is one ELMo vector per token, made of "
                 "all chosen layers. For the layers themselves use the biLM, or raw_layers()."
             )
+        if cache is not None:
+            check_cacheable(bilm)
         self.bilm = bilm
+        self.cache = cache
         self.layers = resolve_layers(layers, bilm.num_layers)
         self.mixes = nn.ModuleList(
             ScalarMix(len(self.layers), layer_norm, initial_weights, train_weights, train_gamma)
@@ -99,7 +105,7 @@ class Elmo(nn.Module):
         `ShapeError` where the ids cannot be for this biLM.
         """
         flat, leading = self._flatten(ids)
-        packed = self.bilm.run(flat)
+        packed = self._run(flat)
         chosen = [packed.layers[layer] for layer in self.layers]
         representations = []
         for mix in self.mixes:
@@ -118,12 +124,15 @@ class Elmo(nn.Module):
         come back.
         """
         flat, leading = self._flatten(ids)
-        output = self.bilm.run(flat).output(self._keep_boundaries)
+        output = self._run(flat).output(self._keep_boundaries)
         layers, mask = output.layers, output.mask
         return BiLmOutput(
             layers=layers.view((layers.shape[0],) + leading + tuple(layers.shape[2:])),
             mask=mask.view(leading + tuple(mask.shape[1:])),
         )
+
+    def _run(self, ids: torch.Tensor) -> PackedLayers:
+        return self.bilm.run(ids) if self.cache is None else self.cache.run(self.bilm, ids)
 
     def _flatten(self, ids: torch.Tensor) -> Tuple[torch.Tensor, Tuple[int, ...]]:
         """Make one dimension of all those in front of the words, and return what they were."""
