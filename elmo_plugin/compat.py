@@ -13,6 +13,7 @@ import functools
 import importlib.util
 import inspect
 import logging
+import re
 import sys
 import warnings
 from typing import Any, Callable, Tuple
@@ -194,4 +195,4 @@ def _replace(owner: Any, name: str, make: Callable[[Callable], Callable]) -> Non
 
 def _version(text: str) -> Tuple[int, ...]:
     """`(2, 14)` of "2.14.1+cu130"."""
-    return tuple(int(part) for part in text.split(".")[:2])
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:2])

@@ -59,8 +59,9 @@ def install() -> None:
     _replace(ElmoTokenEmbedder, "reset_states", _reset_embedder)
     stock_batch_to_ids = elmo.batch_to_ids
     for module in list(sys.modules.values()):
-        # Only what is in the module's own dictionary: asking a lazy module for it could import half a library.
-        if vars(module).get("batch_to_ids") is stock_batch_to_ids:
+        # Only what is in the module's own dictionary: asking a lazy module for it could import half a library. None
+        # stands for a module that must not be imported.
+        if getattr(module, "__dict__", {}).get("batch_to_ids") is stock_batch_to_ids:
             _replace(module, "batch_to_ids", batch_to_ids)
     stock_indexer = TokenIndexer.by_name(_INDEXER)
     _replaced[(TokenIndexer, _INDEXER)] = stock_indexer

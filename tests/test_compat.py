@@ -36,6 +36,11 @@ def since(package: str, version: str, *minimum: int) -> pytest.MarkDecorator:
     return pytest.mark.skipif(compat._version(version) < minimum, reason=reason)
 
 
+@pytest.mark.parametrize("text", ["3.9b1", "3.9", "3.9.2+cu130", "3.9.0.dev0"])
+def test_versions_of_any_form_are_compared(text: str) -> None:
+    assert compat._version(text) == (3, 9)
+
+
 def test_applying_again_changes_nothing() -> None:
     compat.apply()
     before = (util.spacy_download, multiprocess_data_loader.mp, ReduceOnPlateauLearningRateScheduler.__init__)

@@ -404,6 +404,13 @@ def test_words_become_ids_by_the_fast_functions():
 # Switching
 
 
+def test_modules_that_must_not_be_imported_are_passed_over(monkeypatch):
+    monkeypatch.setitem(sys.modules, "blocked", None)
+
+    drop_in.install()
+    drop_in.uninstall()
+
+
 def test_installing_twice_is_installing_once(files, ids):
     before = (stock._ElmoBiLm.forward, stock.Elmo.__init__, ElmoTokenEmbedder.__init__)
     drop_in.install()

@@ -241,10 +241,11 @@ class ElmoEmbedder(TokenEmbedder):
 
     def _check_words(self, ids: torch.Tensor) -> None:
         """Refuse characters that a word-level biLM would take for the numbers of words."""
-        if self._vocabulary is None or ids.dim() < 3 or not ids.numel():
+        if self._vocabulary is None or ids.dim() < 3:
             return
-        first = ids[..., 0]
-        if bool(((first == 0) | (first == characters.BEGIN_WORD + 1)).all()):
+        rows = ids[(ids != 0).any(dim=-1)]
+        begins = rows[:, :1] == characters.BEGIN_WORD + 1
+        if len(rows) and bool((begins & (rows == characters.END_WORD + 1)).any(dim=-1).all()):
             raise ConfigurationError(
                 f"ids of shape {tuple(ids.shape)} look like characters, but the biLM ({self._source}) reads words. "
                 f'Give the token indexer "elmo" the parameter "weights": {self._source!r}.'

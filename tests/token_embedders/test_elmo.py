@@ -575,6 +575,15 @@ def test_word_level_bilm_refuses_characters(word_level):
         build(weights=word_level)(batch_to_ids([["the", "cat"]]))
 
 
+def test_word_level_bilm_takes_further_dimensions(tmp_path):
+    tiny.write_word_level(tmp_path, [f"word{number}" for number in range(300)])
+    embedder = build(weights=str(tmp_path), state="reset").eval()
+    ids = torch.tensor([[[4, 5, 0], [0, 0, 0]], [[259, 5, 3], [259, 0, 0]]])  # 259 begins a word of characters
+
+    close(embedder(ids).view(4, 3, -1), embedder(ids.view(4, 3)))
+    assert torch.equal(embedder(torch.zeros_like(ids)), torch.zeros(2, 2, 3, 12))
+
+
 # Old checkpoints
 
 
