@@ -1,6 +1,7 @@
 """The LSTM stack of the biLM as an encoder."""
 
-from typing import Any, Optional, Tuple
+import inspect
+from typing import Any, Mapping, Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -14,6 +15,7 @@ from elmo_plugin.engine.options import BiLmOptions, LstmOptions
 from elmo_plugin.engine.packing import Packing
 from elmo_plugin.engine.state import CARRIED, RESET, StateKeeper
 from elmo_plugin.formats.record import LSTM_ONLY, BiLmRecord
+from elmo_plugin.formats.weight_set import WeightSet
 
 
 @Seq2SeqEncoder.register("elmo_bilm")
@@ -32,7 +34,8 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
     num_layers : layers of each direction.
     cell_clip, projection_clip : bounds on the absolute values of cell states and projections; None for no bound.
     use_skip_connections : add the input of every layer but the first to its output.
-    weights : a biLM, as for the token embedder `elmo`, to take everything above and the weights from.
+    weights : a biLM, as for the token embedder `elmo`, to take everything above and the weights from; what is given
+        beside it must be the biLM's.
     trainable : train the stack. Where it is false gradients still reach the input.
     state : "reset", as other encoders, or "carried", where each call goes on from the last one.
     backend : "auto", or the name of a backend, which is then used or refused.
@@ -67,9 +70,9 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
             if input_size is None or hidden_size is None:
                 raise ConfigurationError('elmo_bilm needs "input_size" and "hidden_size", or "weights".')
             options = LstmOptions(
-                dim=cell_size or hidden_size,
+                dim=hidden_size if cell_size is None else cell_size,
                 projection_dim=hidden_size,
-                n_layers=num_layers or 2,
+                n_layers=2 if num_layers is None else num_layers,
                 cell_clip=cell_clip,
                 proj_clip=projection_clip,
                 use_skip_connections=use_skip_connections,
@@ -77,12 +80,11 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
             self._lstm = BiLstm(options, input_dim=input_size, backend=backend)
         else:
             found = find_weights(weights, serialization_dir=serialization_dir, part=LSTM_ONLY)
-            self._options, options = found.options, found.options.lstm
-            _check_sizes(options, (input_size, hidden_size, cell_size, num_layers), weights)
-            self._lstm = BiLstm(options, backend=backend)
-            prefix = "lstm."
-            stack = {name[len(prefix) :]: value for name, value in found.tensors.items() if name.startswith(prefix)}
-            self._lstm.load_state_dict({**self._lstm.state_dict(), **stack})
+            self._options = found.options
+            sizes = {"input_size": input_size, "hidden_size": hidden_size, "cell_size": cell_size}
+            given = {**sizes, "num_layers": num_layers, "cell_clip": cell_clip, "projection_clip": projection_clip}
+            _check_given({**given, "use_skip_connections": use_skip_connections}, found.options.lstm, weights)
+            self._lstm = _stack_of(found, backend)
         for parameter in self._lstm.parameters():
             parameter.requires_grad_(trainable)
         self._keeper = StateKeeper(state)
@@ -147,12 +149,30 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         """Nothing to do: what the record says was used to build the stack."""
 
 
-def _check_sizes(options: LstmOptions, given: Tuple[Optional[int], ...], weights: str) -> None:
-    names = ("input_size", "hidden_size", "cell_size", "num_layers")
-    found = (options.projection_dim, options.projection_dim, options.dim, options.n_layers)
-    for name, value, expected in zip(names, given, found):
-        if value not in (None, expected):
+def _stack_of(found: WeightSet, backend: str) -> BiLstm:
+    lstm = BiLstm(found.options.lstm, backend=backend)
+    prefix = "lstm."
+    stack = {name[len(prefix) :]: value for name, value in found.tensors.items() if name.startswith(prefix)}
+    lstm.load_state_dict({**lstm.state_dict(), **stack})
+    return lstm
+
+
+def _check_given(given: Mapping[str, Any], options: LstmOptions, weights: str) -> None:
+    """Refuse a parameter that says something else than the weights; one with its default says nothing."""
+    expected = {
+        "input_size": options.projection_dim,
+        "hidden_size": options.projection_dim,
+        "cell_size": options.dim,
+        "num_layers": options.n_layers,
+        "cell_clip": options.cell_clip,
+        "projection_clip": options.proj_clip,
+        "use_skip_connections": options.use_skip_connections,
+    }
+    defaults = inspect.signature(ElmoBiLmEncoder.__init__).parameters
+    for name, value in given.items():
+        if value not in (defaults[name].default, expected[name]):
+            advice = ', or put a layer in front that changes the width (encoder "compose" with "feedforward")'
             raise ConfigurationError(
-                f'"{name}" is {value}, but the biLM of "weights" ({weights}) has {expected}. Leave it out, or put a '
-                'layer in front that changes the width (encoder "compose" with "feedforward").'
+                f'"{name}" is {value}, but the biLM of "weights" ({weights}) has {expected[name]}. Leave it out'
+                f"{advice if name == 'input_size' else ''}."
             )

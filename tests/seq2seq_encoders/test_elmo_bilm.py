@@ -11,7 +11,7 @@ from allennlp.models.archival import load_archive
 from allennlp.modules.elmo_lstm import ElmoLstm
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 
-from elmo_plugin.engine import ShapeError, batch_to_ids
+from elmo_plugin.engine import OptionsError, ShapeError, batch_to_ids
 from elmo_plugin.seq2seq_encoders.elmo_bilm import ElmoBiLmEncoder
 from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 from tests import tagging, tiny
@@ -130,6 +130,10 @@ def test_mask_with_a_hole_is_refused(weights):
         ({"input_size": 5}, '"input_size" is 5.*has 6.*"compose"'),
         ({"cell_size": 5}, '"cell_size" is 5'),
         ({"num_layers": 3}, '"num_layers" is 3'),
+        ({"cell_clip": 5.0}, r'"cell_clip" is 5\.0.*has 3\.0\. Leave it out\.'),
+        ({"cell_clip": None}, '"cell_clip" is None.*has 3'),
+        ({"projection_clip": 0.5}, '"projection_clip" is 0.5'),
+        ({"use_skip_connections": False}, '"use_skip_connections" is False.*has True'),
         ({"state": "warm"}, '"state" is .warm.'),
     ],
     ids=str,
@@ -137,6 +141,12 @@ def test_mask_with_a_hole_is_refused(weights):
 def test_parameters_that_contradict_the_weights_are_refused(weights, parameters, match):
     with pytest.raises(ConfigurationError, match=match):
         build(weights=weights, **parameters)
+
+
+@pytest.mark.parametrize("name", ["hidden_size", "cell_size", "num_layers"])
+def test_nothing_is_no_size(name):
+    with pytest.raises(OptionsError, match="is 0, expected a whole number of at least 1"):
+        build(**{"input_size": 4, "hidden_size": 4, name: 0})
 
 
 def test_missing_sizes_are_named():
