@@ -74,6 +74,14 @@ def test_pieces_change_nothing(monkeypatch):
     assert_equals_the_equations(encoder, source, ids)
 
 
+def test_fresh_memory_is_written_before_it_is_read(monkeypatch):
+    encoder, source = encoder_and_weights()
+    allocate = torch.empty_like
+    monkeypatch.setattr(torch, "empty_like", lambda *args, **kwargs: allocate(*args, **kwargs).fill_(2**40))
+
+    assert_equals_the_equations(encoder, source, torch.from_numpy(words_to_ids(WORDS)))
+
+
 def test_equal_words_are_encoded_once(monkeypatch):
     encoder, _ = encoder_and_weights()
     seen = []
