@@ -24,6 +24,8 @@ MAY_IMPORT: Dict[str, Set[str]] = {
     "formats": {"engine", "formats"},
     "corpus": {"engine", "corpus"},
     "adapters": BELOW_COMPONENTS,
+    # what is more than the engine only inside functions: see tests/benchmark
+    "benchmark": {"engine", "formats", "token_indexers", "benchmark", "__init__"},
     **dict.fromkeys(COMPONENTS, BELOW_COMPONENTS | COMPONENTS),
     "models": BELOW_COMPONENTS | COMPONENTS | {"models"},
     "compat": set(),
@@ -195,7 +197,7 @@ def component_bases() -> Dict[str, type]:
 def run_without(blocked: List[str], code: str) -> None:
     block = f"import sys; sys.modules.update(dict.fromkeys({blocked!r}))\n"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", block + code], check=True, env=environment, timeout=300)
+    subprocess.run([sys.executable, "-c", block + code], check=True, env=environment)
 
 
 def test_engine_and_formats_import_with_torch_and_numpy_alone() -> None:

@@ -26,7 +26,6 @@ def test_it_lists_our_commands_and_says_nothing_else(tmp_path: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
     )
 
     assert run.returncode == 0, run.stderr
