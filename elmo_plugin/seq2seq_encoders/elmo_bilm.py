@@ -69,6 +69,8 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         if weights is None:
             if input_size is None or hidden_size is None:
                 raise ConfigurationError('elmo_bilm needs "input_size" and "hidden_size", or "weights".')
+            if input_size < 1:
+                raise ConfigurationError(f'"input_size" is {input_size}, expected a whole number of at least 1.')
             options = LstmOptions(
                 dim=hidden_size if cell_size is None else cell_size,
                 projection_dim=hidden_size,
@@ -116,8 +118,14 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
 
         # Raises
 
-        `ShapeError` where a row has padding in front of or between its steps.
+        `ShapeError` where the inputs have another width, or a row has padding in front of or between its steps.
         """
+        if inputs.dim() != 3 or inputs.shape[-1] != self.get_input_dim():
+            raise ShapeError(
+                f"elmo_bilm: the inputs have shape {tuple(inputs.shape)}, expected (batch, steps, "
+                f"{self.get_input_dim()}). Adjust the width of what stands in front of it, or put a layer between that "
+                'changes it (encoder "compose" with "feedforward").'
+            )
         batch, steps = inputs.shape[:2]
         if mask is None:
             mask = inputs.new_ones((batch, steps), dtype=torch.bool)

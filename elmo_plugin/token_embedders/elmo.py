@@ -9,12 +9,12 @@ from overrides import overrides
 from torch import nn
 
 from elmo_plugin.adapters.old_names import choose, rename_old_state
-from elmo_plugin.adapters.warm_start import prepare_warm_state
 from elmo_plugin.adapters.weight_sources import find_weights, source_name
 from elmo_plugin.engine import characters
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
 from elmo_plugin.engine.elmo import Elmo
 from elmo_plugin.engine.scalar_mix import ScalarMix
+from elmo_plugin.engine.warm import warm_up
 from elmo_plugin.formats.record import BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -79,6 +79,7 @@ class ElmoEmbedder(TokenEmbedder):
     ) -> None:
         super().__init__()
         _check_mixes(num_mixes, layers, initial_weights, scalar_mix_parameters)
+        _check_numbers(dropout, projection_dim)
         norm = choose("layer_norm", layer_norm, "do_layer_norm", do_layer_norm, False)
         tuned = choose("fine_tune", fine_tune, "requires_grad", requires_grad, False)
         self._source = source_name(weights, options_file, weight_file)
@@ -123,7 +124,7 @@ class ElmoEmbedder(TokenEmbedder):
 
         elmo_tokens : ids of the token indexer `elmo`: `(batch, ..., tokens, characters)`, or `(batch, ..., tokens)`
             for a word-level biLM; 0 for padding.
-        word_inputs : not used; with `vocab_to_cache` AllenNLP's embedder took word numbers beside the characters.
+        word_inputs : not used; with `vocab_to_cache` AllenNLP's embedder took word ids beside the characters.
 
         # Returns
 
@@ -236,11 +237,11 @@ class ElmoEmbedder(TokenEmbedder):
         # A trainer may freeze and thaw parameters by itself ("no_grad", "_pretrained", gradual unfreezing).
         bilm.fine_tune = any(parameter.requires_grad for parameter in bilm.parameters())
         if self._needs_warm_state:
-            prepare_warm_state(bilm, self._vocabulary)
+            warm_up(bilm, vocabulary=self._vocabulary)
             self._needs_warm_state = False
 
     def _check_words(self, ids: torch.Tensor) -> None:
-        """Refuse characters that a word-level biLM would take for the numbers of words."""
+        """Refuse characters that a word-level biLM would take for the ids of words."""
         if self._vocabulary is None or ids.dim() < 3:
             return
         rows = ids[(ids != 0).any(dim=-1)]
@@ -263,7 +264,7 @@ def _check_mixes(
     initial_weights: Optional[List[float]],
     scalar_mix_parameters: Optional[List[float]],
 ) -> None:
-    if num_mixes < 1:
+    if num_mixes is None or num_mixes < 1:
         raise ConfigurationError(
             f'"num_mixes" is {num_mixes}, expected at least 1: it is the number of ELMo vectors per token, not of '
             'layers. Layers are chosen by "layers"; the layers themselves are had from raw_layers().'
@@ -275,3 +276,10 @@ def _check_mixes(
                     f'"scalar_mix_parameters" fixes the weights of all layers, and "{name}" says something else '
                     "about them. Give one of the two."
                 )
+
+
+def _check_numbers(dropout: Optional[float], projection_dim: Optional[int]) -> None:
+    if dropout is None or not 0 <= dropout <= 1:
+        raise ConfigurationError(f'"dropout" is {dropout}, expected a number from 0 (none) to 1.')
+    if projection_dim is not None and projection_dim < 0:
+        raise ConfigurationError(f'"projection_dim" is {projection_dim}, expected a width, or null for no projection.')

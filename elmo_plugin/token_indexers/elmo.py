@@ -12,8 +12,8 @@ from allennlp.data.vocabulary import Vocabulary
 from overrides import overrides
 
 from elmo_plugin.adapters.weight_sources import find_architecture
-from elmo_plugin.adapters.word_numbers import number_words, numbers_of
 from elmo_plugin.engine import characters
+from elmo_plugin.engine.words import index_vocabulary, index_words
 
 # Ids are kept in two bytes and become int64 when a batch is made.
 LARGEST_CHARACTER_ID = np.iinfo(np.int16).max
@@ -22,7 +22,7 @@ LARGEST_CHARACTER_ID = np.iinfo(np.int16).max
 @TokenIndexer.register("elmo")
 class ElmoIndexer(ELMoTokenCharactersIndexer):
     """
-    Convert tokens to the ids of a biLM: rows of byte ids, or word numbers where the biLM is word-level.
+    Convert tokens to the ids of a biLM: rows of byte ids, or word ids where the biLM is word-level.
 
     The key is `elmo_tokens`, as that of AllenNLP's `elmo_characters`, which this class extends; the ids are equal
     to its ids too, and are made without a Python loop over characters. Registered as "elmo".
@@ -57,14 +57,16 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
             options, vocabulary = find_architecture(weights, serialization_dir)
             found = options.max_characters_per_token
             if found is None:
-                self._words = number_words(vocabulary, weights)
+                self._words = index_vocabulary(vocabulary, weights)
             if max_characters_per_token not in (None, found):
                 raise ConfigurationError(
                     f"max_characters_per_token is {max_characters_per_token}, but the biLM of weights ({weights}) "
                     f"has {'no characters' if found is None else found}. Leave max_characters_per_token out."
                 )
             max_characters_per_token = found
-        self._max_characters = max_characters_per_token or characters.MAX_CHARACTERS_PER_TOKEN
+        if max_characters_per_token is None:
+            max_characters_per_token = characters.MAX_CHARACTERS_PER_TOKEN
+        self._max_characters = max_characters_per_token
         if self._max_characters < 3:
             raise ConfigurationError(
                 f"max_characters_per_token is {self._max_characters}, expected at least 3: two word boundaries and "
@@ -106,7 +108,7 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
 
     def _indices(self, words: List[str]) -> np.ndarray:
         if self._words is not None:
-            return numbers_of(words, self._words)
+            return index_words(words, self._words)
         ids = characters.words_to_ids(words, self._max_characters).astype(np.int16)
         if self._mapper.tokens_to_add:
             for row, word in enumerate(words):
@@ -122,4 +124,7 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
             raise ConfigurationError("tokens_to_add names characters, but the biLM of weights reads words.")
         for word, symbol in self._mapper.tokens_to_add.items():
             if not 0 <= symbol < LARGEST_CHARACTER_ID:
-                raise ConfigurationError(f"tokens_to_add: the id of {word!r} is {symbol}, expected 0 to 260.")
+                raise ConfigurationError(
+                    f"tokens_to_add: the id of {word!r} is {symbol}, expected 0 to {LARGEST_CHARACTER_ID - 1}, and below "
+                    f"{characters.PADDING + 1} for a biLM."
+                )

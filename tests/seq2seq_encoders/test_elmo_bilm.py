@@ -149,6 +149,18 @@ def test_nothing_is_no_size(name):
         build(**{"input_size": 4, "hidden_size": 4, name: 0})
 
 
+@pytest.mark.parametrize("size", [0, -1])
+def test_input_without_a_width_is_refused(size):
+    with pytest.raises(ConfigurationError, match=f'"input_size" is {size}, expected .* at least 1'):
+        build(input_size=size, hidden_size=4)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 7), (3, 5), (1, 3, 5, 6)], ids=str)
+def test_inputs_of_another_width_are_refused(weights, shape):
+    with pytest.raises(ShapeError, match=r"expected \(batch, steps, 6\)"):
+        build(weights=weights)(torch.zeros(shape))
+
+
 def test_missing_sizes_are_named():
     with pytest.raises(ConfigurationError, match='"input_size" and "hidden_size", or "weights"'):
         build(input_size=3)

@@ -166,7 +166,15 @@ def test_each_mix_has_a_projection_of_its_own(weights, ids):
     assert not torch.equal(*embedder(ids).chunk(2, dim=-1))
 
 
-@pytest.mark.parametrize("number", [0, -1])
+@pytest.mark.parametrize(
+    "name,value", [("dropout", None), ("dropout", 1.5), ("dropout", -0.1), ("projection_dim", -3)], ids=str
+)
+def test_numbers_that_make_no_sense_are_named(weights, name, value):
+    with pytest.raises(ConfigurationError, match=f'"{name}" is {value}, expected'):
+        build(weights=weights, **{name: value})
+
+
+@pytest.mark.parametrize("number", [0, -1, None])
 def test_no_mix_is_refused(weights, number):
     with pytest.raises(ConfigurationError, match=f'"num_mixes" is {number}, expected at least 1'):
         build(weights=weights, num_mixes=number)

@@ -18,7 +18,7 @@ from allennlp.data.tokenizers import Token
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_plugin.engine import WeightFileError
+from elmo_plugin.engine import OptionsError, WeightFileError
 from elmo_plugin.token_indexers.elmo import ElmoIndexer
 from tests import tiny
 
@@ -67,8 +67,9 @@ def test_added_tokens_equal_those_of_allennlp():
 
 
 def test_added_token_out_of_range_is_refused():
-    with pytest.raises(ConfigurationError, match="'X' is 40000"):
+    with pytest.raises(ConfigurationError, match="'X' is 40000, expected 0 to 32766, and below 261 for a biLM"):
         ElmoIndexer(tokens_to_add={"X": 40000})
+    assert tensor_of(ElmoIndexer(tokens_to_add={"X": 32766}), ["X"], length=1)[0, 1] == 32767
 
 
 def test_minimum_padding_length():
@@ -93,9 +94,10 @@ def test_length_that_contradicts_the_bilm_is_refused(tmp_path):
         ElmoIndexer(weights=str(tmp_path / "bilm"), max_characters_per_token=25)
 
 
-def test_length_without_room_for_a_character_is_refused():
-    with pytest.raises(ConfigurationError, match="max_characters_per_token is 2, expected at least 3"):
-        ElmoIndexer(max_characters_per_token=2)
+@pytest.mark.parametrize("length", [2, 0, -5])
+def test_length_without_room_for_a_character_is_refused(length):
+    with pytest.raises(ConfigurationError, match=f"max_characters_per_token is {length}, expected at least 3"):
+        ElmoIndexer(max_characters_per_token=length)
 
 
 def test_missing_weights_are_an_error_of_their_own(tmp_path):
@@ -117,7 +119,7 @@ def test_word_level_bilm_without_vocabulary_is_refused(tmp_path):
     tiny.write_word_level(tmp_path / "bilm", WORDS)
     (tmp_path / "bilm" / "vocabulary.txt").unlink()
 
-    with pytest.raises(ConfigurationError, match="there is none beside the weights"):
+    with pytest.raises(OptionsError, match="there is none beside the weights"):
         ElmoIndexer(weights=str(tmp_path / "bilm"))
 
 
