@@ -10,7 +10,8 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
 import numpy as np
 import torch
 
-from elmo_plugin.corpus.word_table import BEGIN, END, WordTable
+from elmo_plugin.corpus.word_table import WordTable
+from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD
 
 IGNORED = -100
 """Target of a place that holds no token."""
@@ -117,7 +118,7 @@ def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
 
 def encode_block(block: List[List[str]], table: WordTable) -> List[np.ndarray]:
     """Rows of the word table of every sentence, with both boundaries."""
-    flat = [word for words in block for word in (BEGIN, *words, END)]
+    flat = [word for words in block for word in (BEGIN_SENTENCE_WORD, *words, END_SENTENCE_WORD)]
     rows = table.rows(flat)
     ends = np.cumsum([len(words) + 2 for words in block])
     return np.split(rows, ends[:-1]) if block else []

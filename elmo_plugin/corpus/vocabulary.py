@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional
 
 from elmo_plugin.corpus.text import Corpus
-from elmo_plugin.corpus.word_table import SPECIALS
+from elmo_plugin.engine.words import SPECIAL_WORDS
 
 
 class VocabularyReport(NamedTuple):
@@ -32,10 +32,10 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
     max_size : most words to keep, the three specials included.
     min_count : least count of a word that is kept.
     """
-    if max_size is not None and max_size <= len(SPECIALS):
+    if max_size is not None and max_size <= len(SPECIAL_WORDS):
         raise ValueError(
-            f"vocabulary: max_size is {max_size}, expected more than the {len(SPECIALS)} special entries "
-            f"{', '.join(SPECIALS)}"
+            f"vocabulary: max_size is {max_size}, expected more than the {len(SPECIAL_WORDS)} special entries "
+            f"{', '.join(SPECIAL_WORDS)}"
         )
     counts: Counter[str] = Counter()
     sentences = 0
@@ -46,14 +46,14 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
     types = len(counts)
     if not tokens:
         raise ValueError(f"vocabulary: {corpus.source!r} holds no words")
-    for special in SPECIALS:
+    for special in SPECIAL_WORDS:
         counts.pop(special, None)
     # Words of equal count in the order of their code points, so that the result does not depend on the order of shards.
     ranked = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
     if max_size is not None:
-        ranked = ranked[: max_size - len(SPECIALS)]
+        ranked = ranked[: max_size - len(SPECIAL_WORDS)]
     covered = sum(counts[word] for word in ranked)
-    return VocabularyReport([*SPECIALS, *ranked], sentences, tokens, types, covered)
+    return VocabularyReport([*SPECIAL_WORDS, *ranked], sentences, tokens, types, covered)
 
 
 def read_vocabulary(path: Path) -> List[str]:
@@ -67,8 +67,8 @@ def read_vocabulary(path: Path) -> List[str]:
     words = path.read_text(encoding="utf-8").split("\n")
     if words and words[-1] == "":
         words.pop()
-    if tuple(words[:3]) != SPECIALS:
-        raise ValueError(f"{path}: starts with {words[:3]}, expected {list(SPECIALS)} on the first three lines")
+    if tuple(words[:3]) != SPECIAL_WORDS:
+        raise ValueError(f"{path}: starts with {words[:3]}, expected {list(SPECIAL_WORDS)} on the first three lines")
     if len(set(words)) != len(words):
         twice = [word for word, count in Counter(words).items() if count > 1][:5]
         raise ValueError(f"{path}: {len(words) - len(set(words))} words are repeated, among them {twice}")

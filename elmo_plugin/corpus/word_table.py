@@ -5,9 +5,7 @@ from typing import Dict, List, Mapping, Optional, Sequence
 import numpy as np
 
 from elmo_plugin.engine.characters import words_to_ids
-
-BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
-SPECIALS = (BEGIN, END, UNKNOWN)
+from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD, SPECIAL_WORDS, UNKNOWN_WORD
 
 
 class _Rows(Dict[str, int]):
@@ -31,11 +29,11 @@ class WordTable:
     BEGIN_ROW, END_ROW = 0, 1
 
     def __init__(self, vocabulary: Mapping[str, int], max_characters: Optional[int] = 50) -> None:
-        missing = [word for word in SPECIALS if word not in vocabulary]
+        missing = [word for word in SPECIAL_WORDS if word not in vocabulary]
         if missing:
             raise ValueError(
                 f"language-model vocabulary: {', '.join(missing)} missing among {len(vocabulary)} words; it must "
-                f"start with {', '.join(SPECIALS)}. `allennlp elmo-vocabulary` makes one."
+                f"start with {', '.join(SPECIAL_WORDS)}. `allennlp elmo-vocabulary` makes one."
             )
         self._vocabulary = vocabulary
         self._max_characters = max_characters
@@ -43,7 +41,7 @@ class WordTable:
         self._known = 0
         self._targets = np.zeros(0, np.int64)
         self._characters = np.zeros((0, max_characters or 0), np.uint16)
-        self.rows([BEGIN, END])
+        self.rows([BEGIN_SENTENCE_WORD, END_SENTENCE_WORD])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -72,7 +70,7 @@ class WordTable:
             size = max(1024, stop + stop // 2)
             self._targets = _enlarged(self._targets, size)
             self._characters = _enlarged(self._characters, size)
-        unknown = self._vocabulary[UNKNOWN]
+        unknown = self._vocabulary[UNKNOWN_WORD]
         find = self._vocabulary.get
         self._targets[self._known : stop] = [find(word, unknown) for word in new]
         if self._max_characters is not None:

@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from elmo_plugin.engine.errors import OptionsError, ShapeError
-from elmo_plugin.engine.options import MIN_CHARACTERS_PER_TOKEN
-
-MAX_CHARACTERS_PER_TOKEN = 50
+from elmo_plugin.engine.option_values import MAX_CHARACTERS_PER_TOKEN, MIN_CHARACTERS_PER_TOKEN
+from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD
 
 # symbols 0 to 255 are the bytes
 BEGIN_SENTENCE = 256
@@ -24,10 +23,6 @@ PADDING = 260
 
 #: rows of the character table in this engine: all symbols and the mask, which is 0
 NUM_CHARACTER_IDS = PADDING + 2
-
-#: the two words that stand for the ends of a sentence, as in bilm-tf's vocabularies
-BEGIN_SENTENCE_WORD = "<S>"
-END_SENTENCE_WORD = "</S>"
 
 _SPECIAL_SYMBOLS = {BEGIN_SENTENCE_WORD: BEGIN_SENTENCE, END_SENTENCE_WORD: END_SENTENCE}
 

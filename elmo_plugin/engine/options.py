@@ -11,18 +11,14 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.json_section import JsonSection, boolean, bound, count, one_of, optional, positive, shortened
-
-ACTIVATIONS = ("relu", "tanh")
-
-# Files made for training count 261 symbols (bytes, boundaries, padding), files made for inference 262, because
-# there every id moved up by one to make room for the mask. The weights are the same.
-CHARACTER_COUNTS = (261, 262)
-
-# begin-of-word, end-of-word and one byte: below that no word could be told from another
-MIN_CHARACTERS_PER_TOKEN = 3
-
-# the specials that start a bilm-tf vocabulary
-MIN_WORDS = 3
+from elmo_plugin.engine.option_values import (
+    ACTIVATIONS,
+    CHARACTER_COUNTS,
+    MAX_CHARACTERS_PER_TOKEN,
+    filter_pairs,
+    row_length,
+    vocabulary_size,
+)
 
 # What bilm-tf writes for training. It does not change the architecture and is kept as it is.
 TRAINING_KEYS = (
@@ -62,15 +58,16 @@ class CharCnnOptions:
     filters: Tuple[Tuple[int, int], ...]
     n_highway: int = 0
     activation: str = "relu"
-    max_characters_per_token: int = 50
+    max_characters_per_token: int = MAX_CHARACTERS_PER_TOKEN
     n_characters: int = 262
 
     def __post_init__(self) -> None:
         _check("embedding_dim", self.embedding_dim, positive)
-        _check("filters", self.filters, _filters)
+        # Lists become tuples, so that equal options are equal however they were given.
+        object.__setattr__(self, "filters", _check("filters", self.filters, filter_pairs))
         _check("n_highway", self.n_highway, count)
         _check("activation", self.activation, one_of(ACTIVATIONS))
-        _check("max_characters_per_token", self.max_characters_per_token, _row_length)
+        _check("max_characters_per_token", self.max_characters_per_token, row_length)
         _check("n_characters", self.n_characters, one_of(CHARACTER_COUNTS))
         if max(width for width, _ in self.filters) > self.max_characters_per_token:
             expected = _NOT_WIDER.format(self.max_characters_per_token)
@@ -144,7 +141,7 @@ class BiLmOptions:
         elif self.n_tokens_vocab is None:
             raise OptionsError(f"n_tokens_vocab is None, expected {_WORD_LEVEL}.")
         else:
-            _check("n_tokens_vocab", self.n_tokens_vocab, _vocabulary_size)
+            _check("n_tokens_vocab", self.n_tokens_vocab, vocabulary_size)
 
     @property
     def is_word_level(self) -> bool:
@@ -204,7 +201,7 @@ class BiLmOptions:
             top.fail("share_embedding_softmax", "false: tied embedding and softmax weights are not implemented")
         lstm = _lstm_from(top.section("lstm"))
         char_cnn = _char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
-        words = positive if char_cnn is not None else _vocabulary_size
+        words = positive if char_cnn is not None else vocabulary_size
         n_tokens_vocab = top.get("n_tokens_vocab", optional(words), None)
         if char_cnn is None and n_tokens_vocab is None:
             top.fail("n_tokens_vocab", _WORD_LEVEL)
@@ -258,10 +255,10 @@ def _char_cnn_from(section: JsonSection) -> CharCnnOptions:
     embedding.refuse_unknown(("dim",))
     options = {
         "embedding_dim": embedding.require("dim", positive),
-        "filters": section.require("filters", _filters),
+        "filters": section.require("filters", filter_pairs),
         "n_highway": section.get("n_highway", optional(count), 0) or 0,
         "activation": section.get("activation", one_of(ACTIVATIONS), "relu"),
-        "max_characters_per_token": section.get("max_characters_per_token", _row_length, 50),
+        "max_characters_per_token": section.get("max_characters_per_token", row_length, MAX_CHARACTERS_PER_TOKEN),
         "n_characters": section.get("n_characters", one_of(CHARACTER_COUNTS), 262),
     }
     if max(width for width, _ in options["filters"]) > options["max_characters_per_token"]:
@@ -274,36 +271,9 @@ _NARROWER = "at most dim ({}), because a projection narrows the output"
 _NOT_WIDER = "widths of at most max_characters_per_token ({})"
 
 
-def _check(name: str, value: Any, convert: Callable[[Any], Any]) -> None:
-    """Hold an option that was given in code to what holds for those in files."""
+def _check(name: str, value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Hold an option that was given in code to what holds for those in files, and return it converted."""
     try:
-        convert(value)
+        return convert(value)
     except ValueError as error:
         raise OptionsError(f"{name} is {shortened(value)}, expected {error}.") from error
-
-
-def _row_length(value: Any) -> int:
-    if positive(value) < MIN_CHARACTERS_PER_TOKEN:
-        raise ValueError(f"at least {MIN_CHARACTERS_PER_TOKEN}: two word boundaries and one byte")
-    return value
-
-
-def _vocabulary_size(value: Any) -> int:
-    if positive(value) < MIN_WORDS:
-        raise ValueError(f"at least {MIN_WORDS}: <S>, </S> and <UNK> are words of a word-level model")
-    return value
-
-
-def _filters(value: Any) -> Tuple[Tuple[int, int], ...]:
-    message = "a list of [width, count] pairs, for example [[1, 32], [2, 32]]"
-    if not isinstance(value, (list, tuple)) or not value:
-        raise ValueError(message)
-    pairs = []
-    for pair in value:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise ValueError(message)
-        try:
-            pairs.append((positive(pair[0]), positive(pair[1])))
-        except ValueError as error:
-            raise ValueError(message) from error
-    return tuple(pairs)

@@ -2,13 +2,11 @@
 
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
+from elmo_plugin.engine.characters import NUM_CHARACTER_IDS
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.engine.options import BiLmOptions
 
 Shape = Tuple[int, ...]
-
-# 256 bytes, begin and end of sentence, begin and end of word, padding; row 0 is the mask
-CHARACTER_ROWS = 262
 
 # A file of quite another model could fill the screen
 MAX_ROWS = 60
@@ -104,7 +102,7 @@ def _character_shapes(options: BiLmOptions) -> Dict[str, Shape]:
     cnn = options.char_cnn
     assert cnn is not None, options
     filters, width = cnn.num_filters, options.lstm.projection_dim
-    shapes: Dict[str, Shape] = {"token_encoder.char_embedding": (CHARACTER_ROWS, cnn.embedding_dim)}
+    shapes: Dict[str, Shape] = {"token_encoder.char_embedding": (NUM_CHARACTER_IDS, cnn.embedding_dim)}
     for index, (span, count) in enumerate(cnn.filters):
         shapes[f"token_encoder.convolutions.{index}.weight"] = (count, cnn.embedding_dim, span)
         shapes[f"token_encoder.convolutions.{index}.bias"] = (count,)

@@ -15,12 +15,10 @@ from torch.nn import functional as F
 from elmo_plugin.engine import characters
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions, CharCnnOptions
+from elmo_plugin.engine.words import BEGIN_SENTENCE_ID, END_SENTENCE_ID
 
 # Words that pass through the convolutions at once: bounds the memory, and words of similar length share a piece.
 WORDS_AT_ONCE = 256
-
-# Ids of the boundaries in a word-level model: bilm-tf's vocabularies start with <S>, </S>, <UNK>; 0 is the mask.
-WORD_LEVEL_BOUNDARIES = (1, 2)
 
 _ACTIVATIONS: Dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 
@@ -221,7 +219,7 @@ class WordEncoder(TokenEncoder):
     def __init__(self, num_words: int, dim: int) -> None:
         super().__init__()
         self.word_embedding = nn.Parameter(torch.empty(num_words + 1, dim))
-        self.register_buffer("boundaries", torch.tensor(WORD_LEVEL_BOUNDARIES), persistent=False)
+        self.register_buffer("boundaries", torch.tensor([BEGIN_SENTENCE_ID, END_SENTENCE_ID]), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -6,14 +6,16 @@ the biLM knows. Starting each sentence from one stored, typical state avoids tha
 what was embedded before.
 """
 
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.words import index_vocabulary, index_words
 
 #: Sentences that run one after the other through a row; rows run side by side.
 SENTENCES_PER_ROW = 4
@@ -55,28 +57,54 @@ ORDINARY_TEXT = (
 )
 
 
-def warm_up(bilm: BiLm, sentences: Optional[Sequence[Sequence[str]]] = None) -> None:
+def warm_up(
+    bilm: BiLm, sentences: Optional[Sequence[Sequence[str]]] = None, vocabulary: Optional[List[str]] = None
+) -> None:
     """
     Compute and store the warm state of a biLM.
 
     # Parameters
 
-    bilm : with state "warm"; one that reads characters if the sentences are words.
+    bilm : with state "warm".
     sentences : ordinary text of the language that the biLM was trained on, at least `SENTENCES_PER_ROW` sentences;
         None for the English text of this module.
+    vocabulary : the words of a word-level biLM.
 
     # Raises
 
-    `OptionsError` where the biLM has another state policy, or reads word ids.
+    `OptionsError` where the biLM has another state policy, or is word-level and there is no vocabulary.
     """
     if bilm.warm is None:
         raise OptionsError(f'the biLM has state {bilm.state!r}; only one with state "warm" keeps a warm state.')
-    length = bilm.options.max_characters_per_token
-    if length is None:
-        raise OptionsError("a word-level biLM reads ids, not words: use mean_state(bilm, ids) with its own vocabulary.")
     words = [sentence.split() for sentence in ORDINARY_TEXT] if sentences is None else sentences
-    state = mean_state(bilm, batch_to_ids(words, length).to(bilm.token_encoder.boundaries.device))
+    state = mean_state(bilm, sentences_to_ids(bilm, words, vocabulary))
     bilm.warm.set(state.hidden[:, 0], state.cell[:, 0])
+
+
+def sentences_to_ids(
+    bilm: BiLm, sentences: Sequence[Sequence[str]], vocabulary: Optional[List[str]] = None
+) -> torch.Tensor:
+    """
+    Convert sentences to what a biLM reads.
+
+    # Parameters
+
+    bilm : decides about characters or words, the length of a row of characters, and the device.
+    sentences : lists of words.
+    vocabulary : the words of a word-level biLM.
+
+    # Returns
+
+    `(sentences, words, characters)`, or `(sentences, words)` for a word-level biLM; int64, 0 for padding.
+    """
+    length = bilm.options.max_characters_per_token
+    if length is not None:
+        ids = batch_to_ids(sentences, length)
+    else:
+        index = index_vocabulary(vocabulary, "the biLM")
+        rows = [torch.from_numpy(index_words(sentence, index)) for sentence in sentences]
+        ids = pad_sequence(rows, batch_first=True)
+    return ids.to(bilm.token_encoder.boundaries.device)
 
 
 @torch.no_grad()

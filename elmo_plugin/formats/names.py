@@ -10,8 +10,9 @@ from typing import Callable, Dict, List, Mapping, Tuple
 import numpy as np
 import torch
 
+from elmo_plugin.engine.characters import NUM_CHARACTER_IDS
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.engine.tensor_table import CHARACTER_ROWS, Shape
+from elmo_plugin.engine.tensor_table import Shape
 from elmo_plugin.formats import forget_bias
 
 DIRECTIONS = ("forward", "backward")
@@ -146,7 +147,7 @@ def _character_rules(options: BiLmOptions) -> List[Rule]:
     cnn = options.char_cnn
     assert cnn is not None, options
     width, filters, root = cnn.embedding_dim, cnn.num_filters, "token_encoder."
-    shape = (CHARACTER_ROWS - 1, width)
+    shape = (NUM_CHARACTER_IDS - 1, width)
     table = [Rule("char_embed", shape, (root + "char_embedding",), _add_mask_row, _drop_mask_row)]
     for index, (span, count) in enumerate(cnn.filters):
         name, kernel = f"{root}convolutions.{index}.", (1, span, width, count)

@@ -5,9 +5,10 @@ from typing import Dict, List, Optional
 
 import torch
 
+from elmo_plugin.engine.characters import NUM_CHARACTER_IDS
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.engine.tensor_table import CHARACTER_ROWS, Shape, check_tensors, expected_shapes, optional_shapes
+from elmo_plugin.engine.tensor_table import Shape, check_tensors, expected_shapes, optional_shapes
 
 _MASK_ROWS = ("token_encoder.char_embedding", "token_encoder.word_embedding")
 
@@ -121,4 +122,4 @@ def inference_options(options: BiLmOptions) -> BiLmOptions:
     """
     if options.char_cnn is None:
         return options
-    return replace(options, char_cnn=replace(options.char_cnn, n_characters=CHARACTER_ROWS))
+    return replace(options, char_cnn=replace(options.char_cnn, n_characters=NUM_CHARACTER_IDS))

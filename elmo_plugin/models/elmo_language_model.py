@@ -11,16 +11,14 @@ from allennlp.models import Model
 from overrides import overrides
 from torch import distributed
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 
-from elmo_plugin.corpus.word_table import SPECIALS, UNKNOWN
 from elmo_plugin.engine.bilm import BiLm
-from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
 from elmo_plugin.engine.stream_state import StreamStates
-from elmo_plugin.engine.warm import mean_state
+from elmo_plugin.engine.warm import mean_state, sentences_to_ids
+from elmo_plugin.engine.words import SPECIAL_WORDS, UNKNOWN_WORD
 from elmo_plugin.formats.record import EXTRA_STATE, BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -72,7 +70,7 @@ class ElmoLanguageModel(Model):
         self.bilm = BiLm(self.options, backend=backend, state="reset", fine_tune=True)
         self.softmax = LanguageModelSoftmax(len(self.words), self.options.lstm.projection_dim, n_negative_samples)
         self.streams = StreamStates()
-        self._unknown = self.words.index(UNKNOWN)
+        self._unknown = self.words.index(UNKNOWN_WORD)
         self._dropout = dropout
         self._loss_scale = loss_scale
         self._steps = 0
@@ -194,7 +192,7 @@ class ElmoLanguageModel(Model):
         """
         tensors = {name: tensor.detach().clone() for name, tensor in self.bilm.state_dict().items()}
         if ordinary_text is not None:
-            state = mean_state(self.bilm, self._ids(ordinary_text))
+            state = mean_state(self.bilm, sentences_to_ids(self.bilm, ordinary_text, self.words))
             tensors.update({"warm.hidden": state.hidden[:, 0].clone(), "warm.cell": state.cell[:, 0].clone()})
         return WeightSet(
             options=self.options,
@@ -203,14 +201,6 @@ class ElmoLanguageModel(Model):
             vocabulary=list(self.words),
             source=source,
         )
-
-    def _ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
-        length = self.options.max_characters_per_token
-        if length is not None:
-            return batch_to_ids(sentences, length).to(self.softmax.weight.device)
-        numbers = {word: number for number, word in enumerate(self.words, 1)}
-        rows = [torch.tensor([numbers.get(word, self._unknown + 1) for word in words]) for words in sentences]
-        return pad_sequence(rows, batch_first=True).to(self.softmax.weight.device)
 
     def get_extra_state(self) -> torch.Tensor:
         """Say in the checkpoint which biLM it holds, so that an archive can be used and exported as weights."""
@@ -238,10 +228,10 @@ class ElmoLanguageModel(Model):
 def _words(vocab: Vocabulary, namespace: str) -> List[str]:
     index: Mapping[int, str] = vocab.get_index_to_token_vocabulary(namespace)
     words = [index[i] for i in range(len(index))]
-    if tuple(words[: len(SPECIALS)]) != SPECIALS or len(words) == len(SPECIALS):
+    if tuple(words[: len(SPECIAL_WORDS)]) != SPECIAL_WORDS or len(words) == len(SPECIAL_WORDS):
         raise ConfigurationError(
             f"{_WHERE}: the vocabulary namespace {namespace!r} starts with {words[:4]} and has {len(words)} entries; "
-            f"expected {', '.join(SPECIALS)} and words by falling frequency. Use the vocabulary "
+            f"expected {', '.join(SPECIAL_WORDS)} and words by falling frequency. Use the vocabulary "
             '{"type": "elmo_corpus", "corpus": ...}.'
         )
     return words

@@ -125,6 +125,6 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
         for word, symbol in self._mapper.tokens_to_add.items():
             if not 0 <= symbol < LARGEST_CHARACTER_ID:
                 raise ConfigurationError(
-                    f"tokens_to_add: the id of {word!r} is {symbol}, expected 0 to {LARGEST_CHARACTER_ID - 1}, and below "
-                    f"{characters.PADDING + 1} for a biLM."
+                    f"tokens_to_add: the id of {word!r} is {symbol}, expected 0 to {LARGEST_CHARACTER_ID - 1}, and "
+                    f"below {characters.PADDING + 1} for a biLM."
                 )

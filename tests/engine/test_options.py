@@ -313,3 +313,7 @@ def test_options_are_values():
     assert copy.deepcopy(options) == options
     with pytest.raises(AttributeError):
         options.lstm = None
+
+
+def test_filters_given_as_lists_are_equal_to_those_given_as_tuples():
+    assert CharCnnOptions(4, [[1, 2], [3, 4]]) == CharCnnOptions(4, ((1, 2), (3, 4)))

@@ -5,7 +5,8 @@ import torch
 
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import EngineError, OptionsError
-from elmo_plugin.engine.warm import ORDINARY_TEXT, SENTENCES_PER_ROW, mean_state, warm_up
+from elmo_plugin.engine.warm import ORDINARY_TEXT, SENTENCES_PER_ROW, mean_state, sentences_to_ids, warm_up
+from elmo_plugin.engine.words import SPECIAL_WORDS
 from tests.engine import models
 from tests.engine.tolerance import LAYERS, assert_close
 
@@ -117,12 +118,28 @@ def test_mean_state_has_no_graph():
 
 def test_word_level():
     model = models.bilm(models.weights(words=9), state="warm")
+    vocabulary = [*SPECIAL_WORDS, "the", "and", ".", "a", "of", "was"]
 
-    with pytest.raises(OptionsError, match="a word-level biLM reads ids, not words: use mean_state"):
+    with pytest.raises(OptionsError, match="a word-level biLM needs its vocabulary"):
         warm_up(model)
-    state = mean_state(model, models.random_word_ids([3, 2, 4, 1], 9))
-    model.warm.set(state.hidden[:, 0], state.cell[:, 0])
+    warm_up(model, SENTENCES, vocabulary)
+    expected = mean_state(
+        model, torch.tensor([[3, 0, 0], [3, 3, 0], [7, 3, 3]] + [[3, 0, 0]] * 3 + [[3, 3, 0], [3, 0, 0]])
+    )
+    assert torch.equal(model.warm.hidden, expected.hidden[:, 0])
+    hidden = model.warm.hidden.clone()
+    warm_up(model, vocabulary=vocabulary)
+    assert model.warm.is_set and not torch.equal(model.warm.hidden, hidden)
     assert not model(models.random_word_ids([2], 9)).layers.isnan().any()
+
+
+def test_sentences_become_what_the_model_reads():
+    vocabulary = [*SPECIAL_WORDS, "a", "b"]
+    by_words, by_characters = models.bilm(models.weights(words=5)), models.bilm()
+
+    assert sentences_to_ids(by_words, [["b", "x"], ["a"], []], vocabulary).tolist() == [[5, 3], [4, 0], [0, 0]]
+    length = by_characters.options.max_characters_per_token
+    assert torch.equal(sentences_to_ids(by_characters, SENTENCES), batch_to_ids(SENTENCES, length))
 
 
 @pytest.mark.parametrize("policy", ["carried", "reset"])
