@@ -26,11 +26,11 @@ _ROUND = 1 << 16
 Entry = Tuple[bytes, bytes]
 
 
-class GenerationError(EngineError):
-    """A generation cannot be read or written any more."""
+class GenerationDamaged(EngineError):
+    """LMDB has found its pages damaged."""
 
 
-class GenerationFull(GenerationError):
+class GenerationFull(EngineError):
     """A generation has no room for an entry."""
 
 
@@ -59,8 +59,8 @@ class Generation:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        #: set when LMDB says so, before the size does
-        self.is_full = False
+        #: takes no more entries: LMDB has called it full, or something in it was damaged
+        self.is_closed = False
         self._in_use = FileLock(path / USED)
         self._environment: Any = None
 
@@ -124,14 +124,14 @@ class Generation:
 
         # Raises
 
-        `GenerationError` where LMDB finds its pages damaged.
+        `GenerationDamaged`.
         """
         lmdb = load_lmdb()
         try:
             with self._opened().begin(buffers=True) as transaction:
                 yield transaction.get
         except lmdb.Error as error:
-            raise GenerationError(_damage(self.path, error)) from error
+            raise GenerationDamaged(_damage(self.path, error)) from error
 
     def number_fitting(self, entries: Sequence[Entry], at_most: int) -> int:
         """How many of the first entries there is room for, in one transaction of `at_most` bytes or one entry."""
@@ -144,7 +144,7 @@ class Generation:
             if total + size > room or (number and total + size > at_most):
                 break
             number, total = number + 1, total + size
-        return 0 if self.is_full else number
+        return 0 if self.is_closed else number
 
     def growth(self, entries: Sequence[Entry]) -> int:
         """Bytes that the data file grows by, at most, when these entries are put."""
@@ -157,7 +157,7 @@ class Generation:
 
         # Raises
 
-        `GenerationFull`, or `GenerationError` where the system refuses the write; nothing is written then.
+        `GenerationFull`, `GenerationDamaged`, or `OSError` where the system refuses the write; nothing is written then.
         """
         lmdb = load_lmdb()
         try:
@@ -165,10 +165,12 @@ class Generation:
                 for key, value in entries:
                     transaction.put(key, value)
         except lmdb.MapFullError as error:
-            self.is_full = True
+            self.is_closed = True
             raise GenerationFull(f"{self.path}: {error}") from error
+        except (lmdb.CorruptedError, lmdb.PageFullError, lmdb.PageNotFoundError, lmdb.PanicError) as error:
+            raise GenerationDamaged(_damage(self.path, error)) from error
         except lmdb.Error as error:
-            raise GenerationError(f"{self.path}: {error}") from error
+            raise OSError(f"{self.path}: {error}") from error
 
     @property
     def is_in_use(self) -> bool:

@@ -22,7 +22,7 @@ from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.engine.generation import (
     Entry,
     Generation,
-    GenerationError,
+    GenerationDamaged,
     GenerationFull,
     fits_into_an_empty_one,
 )
@@ -112,12 +112,13 @@ class LayerStore:
                     with generation.reader() as get:
                         for place in missing:
                             value = get(keys[place])
-                            found[place] = value is not None and take(place, value)
-                            if found[place]:
+                            if value is not None:
+                                found[place] = take(place, value)
+                                # A newer generation takes what is computed again, and is asked first from then on.
+                                generation.is_closed |= not found[place]
                                 generation.use()
-                except GenerationError as error:
-                    logger.warning("%s It is not used any more.", error)
-                    self._set_aside.add(generation.path.name)
+                except GenerationDamaged as error:
+                    self._put_aside(generation, error)
                 except FormatError:
                     if generation.path.exists():  # and was not deleted by another process just now
                         raise
@@ -148,7 +149,7 @@ class LayerStore:
                     self._write(fingerprint, list(entries), max_bytes)
                 finally:
                     self._writer.release()
-            except (OSError, GenerationError) as error:
+            except OSError as error:
                 raise StoreFailed(str(error)) from error
 
     def _write(self, fingerprint: str, entries: List[Entry], max_bytes: int) -> None:
@@ -166,6 +167,9 @@ class LayerStore:
                 generation.put(rest[:number])
             except GenerationFull:
                 continue  # with the next one
+            except GenerationDamaged as error:
+                self._put_aside(generation, error)
+                continue
             rest = rest[number:]
         if too_large:
             raise StoreFull(
@@ -185,6 +189,10 @@ class LayerStore:
         self._generations[path.name] = generation
         assert generation.number_fitting(entries[:1], at_most=_TRANSACTION), (path, len(entries[0][1]))
         return generation
+
+    def _put_aside(self, generation: Generation, reason: GenerationDamaged) -> None:
+        logger.warning("%s It is not used any more.", reason)
+        self._set_aside.add(generation.path.name)
 
     def _make_room(self, growth: int, max_bytes: int) -> None:
         while True:
