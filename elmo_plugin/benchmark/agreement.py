@@ -1,0 +1,60 @@
+"""Do two ways of computing the same vectors agree? No speed is shown for one that does not."""
+
+import math
+from dataclasses import dataclass
+from typing import Dict, Optional
+
+import torch
+
+#: what the engine may be asked to compute in
+PRECISIONS: Dict[str, torch.dtype] = {"float32": torch.float32, "float64": torch.float64}
+
+#: largest error that is allowed, relative to the largest expected value where that is above 1
+TOLERANCE: Dict[torch.dtype, float] = {torch.float32: 1e-5, torch.float64: 1e-12}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """
+    How far outputs are from what was expected.
+
+    # Parameters
+
+    error : the largest over layers and batches; infinite where something is not a number or has another shape.
+    tolerance : what is allowed; None where the function is known to be another one.
+    """
+
+    error: float
+    tolerance: Optional[float]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no speed may be shown."""
+        return self.tolerance is not None and not self.error <= self.tolerance
+
+
+def tolerance(actual: torch.dtype, expected: torch.dtype) -> float:
+    """What two computations in these dtypes may differ by: the coarser one decides."""
+    return max(TOLERANCE[actual], TOLERANCE[expected])
+
+
+def error(actual: torch.Tensor, expected: torch.Tensor, mask: torch.Tensor) -> float:
+    """
+    Return the largest difference.
+
+    # Parameters
+
+    actual, expected : `(num_layers, batch, words, dim)`; each layer is taken relative to its own largest value.
+    mask : `(batch, words)`, bool: where the words are. Padding is not compared.
+    """
+    if actual.shape != expected.shape:
+        return math.inf
+    mask = mask.to(expected.device)
+    worst = 0.0
+    for one, other in zip(actual, expected):
+        one, other = one.to(other.device)[mask].double(), other[mask].double()
+        if not one.numel():
+            continue
+        found = float((one - other).abs().max() / other.abs().max().clamp(min=1.0))
+        worst = max(worst, math.inf if math.isnan(found) else found)
+    return worst

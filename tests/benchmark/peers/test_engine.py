@@ -1,0 +1,44 @@
+import pytest
+import torch
+
+from elmo_plugin.benchmark.peers import PeerUnavailableError, Setting, engine, entries
+from elmo_plugin.benchmark.sizes import random_model
+from elmo_plugin.engine import backends
+from elmo_plugin.engine.characters import batch_to_ids
+
+SETTING = Setting(torch.device("cpu"), threads=1)
+IDS = batch_to_ids([["A", "small", "test", "."], ["Yes"]])
+
+
+def test_every_backend_is_a_peer():
+    ours = [name for name, entry in entries().items() if entry.is_ours]
+
+    assert ours == backends.names()
+
+
+@pytest.mark.parametrize("precision,dtype", [("float32", torch.float32), ("float64", torch.float64)])
+def test_precision_is_what_is_computed_in(precision, dtype):
+    peer = engine.builder("cpu")(random_model("tiny", 0), SETTING, precision)
+
+    layers, vectors = peer.layers(peer.prepare(IDS)), peer.vectors(peer.prepare(IDS))
+
+    assert peer.dtype == layers.dtype == vectors.dtype == dtype
+    assert peer.name == ("cpu" if precision == "float32" else "cpu float64")
+    assert layers.shape == (3, 2, 4, 16)
+    torch.testing.assert_close(vectors, layers.mean(dim=0))
+    assert peer.seconds(peer.prepare(IDS)) > 0
+
+
+def test_every_call_starts_anew():
+    peer = engine.builder("cpu")(random_model("tiny", 0), SETTING, "float32")
+
+    assert torch.equal(peer.layers(IDS), peer.layers(IDS))
+
+
+@pytest.mark.parametrize(
+    "backend,device,message",
+    [("no-such", "cpu", "unknown backend 'no-such'"), ("cpu", "meta", "does not run on meta")],
+)
+def test_backend_that_cannot_run(backend, device, message):
+    with pytest.raises(PeerUnavailableError, match=message):
+        engine.builder(backend)(random_model("tiny", 0), Setting(torch.device(device), 1), "float32")

@@ -1,0 +1,45 @@
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmo_plugin.benchmark import machine
+
+CPU = torch.device("cpu")
+
+
+def test_description_fits_into_json_and_holds_no_path():
+    found = machine.describe(CPU)
+
+    text = json.dumps(found, allow_nan=False)
+    assert str(Path.home()) not in text and str(Path.cwd()) not in text
+    assert found["packages"]["torch"] == torch.__version__
+    assert found["cores"] >= 1 and found["cpu"]
+
+
+def test_commit_of_the_checkout():
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        pytest.skip("not a checkout")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True).stdout
+
+    assert machine.describe(CPU)["commit"].replace("-dirty", "") == head.strip()
+
+
+def test_without_git(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+
+    assert machine.describe(CPU)["commit"] is None
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="not Linux")
+def test_memory_is_known_on_linux():
+    assert machine.available_memory(CPU) > 2**20
+
+
+def test_cache():
+    found = machine.last_level_cache(CPU)
+
+    assert found is None or found > 2**10
