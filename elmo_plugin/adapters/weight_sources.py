@@ -6,6 +6,7 @@ Our components also write a record beside their tensors (`elmo_plugin.formats.re
 of the archive down to each component that asks for `serialization_dir`. So an archive loads without the files.
 """
 
+import logging
 from typing import List, Optional, Tuple
 
 from allennlp.common.checks import ConfigurationError
@@ -15,6 +16,8 @@ from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.formats import archive, read_options, read_pair, read_weights
 from elmo_plugin.formats.record import BILM
 from elmo_plugin.formats.weight_set import WeightSet
+
+logger = logging.getLogger(__name__)
 
 #: the biLM that comes with this package
 DEFAULT_WEIGHTS = "builtin"
@@ -82,10 +85,11 @@ def find_weights(
         if options_file is not None and weight_file is not None:
             return read_pair(options_file, weight_file, softmax=False)
         return read_weights(source, softmax=False)
-    except (EngineError, OSError):
+    except (EngineError, OSError) as error:
         if serialization_dir is not None:
             saved = archive.read_saved(serialization_dir, archive.BEST_WEIGHTS, source, part)
             if saved is not None:
+                _announce(error, serialization_dir)
                 return saved
         raise
 
@@ -104,7 +108,12 @@ def find_architecture(weights: str, serialization_dir: Optional[str] = None) -> 
         return found[0][2].options, found[0][2].vocabulary
     try:
         return read_options(weights)
-    except (EngineError, OSError):
+    except (EngineError, OSError) as error:
         if found and found[1] is not None:
+            _announce(error, str(serialization_dir))
             return found[1][2].options, found[1][2].vocabulary
         raise
+
+
+def _announce(error: Exception, serialization_dir: str) -> None:
+    logger.warning("%s Using the biLM of %s in %s instead.", error, archive.BEST_WEIGHTS, serialization_dir)

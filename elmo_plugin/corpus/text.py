@@ -11,6 +11,8 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, 
 
 import numpy as np
 
+from elmo_plugin.engine.errors import FormatError, OptionsError
+
 logger = logging.getLogger(__name__)
 
 Source = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
@@ -35,7 +37,7 @@ def find_files(source: Source) -> List[Path]:
     if not isinstance(source, (str, os.PathLike)):
         files = [file for item in source for file in find_files(item)]
         if not files:
-            raise FileNotFoundError("corpus: an empty list of files; expected at least one file, folder or pattern")
+            raise FileNotFoundError("corpus: an empty list of files; expected at least one file, folder or pattern.")
         return files
     path = Path(source)
     if path.is_file():
@@ -49,7 +51,7 @@ def find_files(source: Source) -> List[Path]:
     if not found:
         raise FileNotFoundError(
             f"corpus: {str(source)!r}: {what}; expected a file, a folder with text files, or a glob pattern "
-            "(relative names start from the current directory)"
+            f"(relative names start from {Path.cwd()})."
         )
     return sorted(found)
 
@@ -74,7 +76,7 @@ class Corpus:
         worker: Tuple[int, int] = (0, 1),
     ) -> None:
         if max_sentences is not None and max_sentences < 1:
-            raise ValueError(f"corpus: max_sentences is {max_sentences}, expected at least 1")
+            raise OptionsError(f"corpus: max_sentences is {max_sentences}, expected at least 1.")
         self.source = source
         self.files = find_files(source)
         self._max_sentences = max_sentences
@@ -126,7 +128,9 @@ class Corpus:
                 if not lengths[file]:
                     logger.warning("corpus: %s holds no sentence; skipped", file)
             if not any(lengths.values()):
-                raise ValueError(f"corpus: {self.source!r}: all {len(self.files)} files are empty")
+                raise FormatError(
+                    f"corpus: {self.source!r}: all {len(self.files)} files are empty, expected sentences."
+                )
             self._lengths = lengths
         return self._lengths
 
@@ -177,6 +181,6 @@ def _read_lines(file: Path) -> Iterator[List[str]]:
                 number += 1
                 yield line.split()
         except UnicodeDecodeError as error:
-            raise ValueError(f"{file}: near line {number + 1}: {error}; expected text in UTF-8") from error
+            raise FormatError(f"{file}: near line {number + 1}: {error}; expected text in UTF-8.") from error
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{file}: behind line {number}: {error}; expected a complete gzip file") from error
+            raise FormatError(f"{file}: behind line {number}: {error}; expected a complete gzip file.") from error

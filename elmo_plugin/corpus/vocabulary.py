@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional
 
 from elmo_plugin.corpus.text import Corpus
+from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.words import SPECIAL_WORDS
 
 
@@ -33,9 +34,9 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
     min_count : least count of a word that is kept.
     """
     if max_size is not None and max_size <= len(SPECIAL_WORDS):
-        raise ValueError(
+        raise OptionsError(
             f"vocabulary: max_size is {max_size}, expected more than the {len(SPECIAL_WORDS)} special entries "
-            f"{', '.join(SPECIAL_WORDS)}"
+            f"{', '.join(SPECIAL_WORDS)}."
         )
     counts: Counter[str] = Counter()
     sentences = 0
@@ -45,7 +46,7 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
     tokens = sum(counts.values())
     types = len(counts)
     if not tokens:
-        raise ValueError(f"vocabulary: {corpus.source!r} holds no words")
+        raise FormatError(f"vocabulary: {corpus.source!r} holds no words, expected one sentence a line.")
     for special in SPECIAL_WORDS:
         counts.pop(special, None)
     # Words of equal count in the order of their code points, so that the result does not depend on the order of shards.
@@ -62,16 +63,18 @@ def read_vocabulary(path: Path) -> List[str]:
 
     # Raises
 
-    `ValueError` when it does not start with `<S>`, `</S>`, `<UNK>` or holds a word twice.
+    `FormatError` when it does not start with `<S>`, `</S>`, `<UNK>` or holds a word twice.
     """
     words = path.read_text(encoding="utf-8").split("\n")
     if words and words[-1] == "":
         words.pop()
     if tuple(words[:3]) != SPECIAL_WORDS:
-        raise ValueError(f"{path}: starts with {words[:3]}, expected {list(SPECIAL_WORDS)} on the first three lines")
+        raise FormatError(f"{path}: starts with {words[:3]}, expected {list(SPECIAL_WORDS)} on the first three lines.")
     if len(set(words)) != len(words):
         twice = [word for word, count in Counter(words).items() if count > 1][:5]
-        raise ValueError(f"{path}: {len(words) - len(set(words))} words are repeated, among them {twice}")
+        raise FormatError(
+            f"{path}: {len(words) - len(set(words))} words are repeated, among them {twice}; expected each once."
+        )
     return words
 
 

@@ -5,6 +5,7 @@ from typing import Dict, List, Mapping, Optional, Sequence
 import numpy as np
 
 from elmo_plugin.engine.characters import words_to_ids
+from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD, SPECIAL_WORDS, UNKNOWN_WORD
 
 
@@ -31,7 +32,7 @@ class WordTable:
     def __init__(self, vocabulary: Mapping[str, int], max_characters: Optional[int] = 50) -> None:
         missing = [word for word in SPECIAL_WORDS if word not in vocabulary]
         if missing:
-            raise ValueError(
+            raise OptionsError(
                 f"language-model vocabulary: {', '.join(missing)} missing among {len(vocabulary)} words; it must "
                 f"start with {', '.join(SPECIAL_WORDS)}. `allennlp elmo-vocabulary` makes one."
             )

@@ -49,11 +49,15 @@ class ElmoCorpusLoader(DataLoader):
     ) -> None:
         if not isinstance(reader, ElmoCorpusReader):
             raise ConfigurationError(
-                f"data loader 'elmo_corpus': the dataset reader is {type(reader).__name__}, expected 'elmo_corpus'"
+                f"data loader 'elmo_corpus': the dataset reader is {type(reader).__name__}, expected 'elmo_corpus'."
             )
-        for name, value in (("batch_size", batch_size), ("unroll_steps", unroll_steps)):
-            if value < 1:
-                raise ConfigurationError(f"data loader 'elmo_corpus': {name} is {value}, expected at least 1")
+        for name, value in (
+            ("batch_size", batch_size),
+            ("unroll_steps", unroll_steps),
+            ("batches_per_epoch", batches_per_epoch),
+        ):
+            if value is not None and value < 1:
+                raise ConfigurationError(f"data loader 'elmo_corpus': {name} is {value}, expected at least 1.")
         self._reader = reader
         self._data_path = data_path
         self._corpus = reader.corpus(data_path)
@@ -80,7 +84,7 @@ class ElmoCorpusLoader(DataLoader):
     @overrides
     def __iter__(self) -> Iterator[TensorDict]:
         if self._table is None:
-            raise ValueError("data loader 'elmo_corpus': call index_with(vocabulary) before the first batch")
+            raise ValueError("data loader 'elmo_corpus': call index_with(vocabulary) before the first batch.")
         if self._batches_per_epoch is None:
             batches = stream_batches(self._sentences(self._epoch), self._rows, self._steps)
         else:

@@ -37,7 +37,8 @@ class ElmoCorpusReader(DatasetReader):
         block_sentences: int = 100_000,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        # Each process opens its share of the text; AllenNLP would share that out again.
+        super().__init__(manual_distributed_sharding=True, **kwargs)
         self._max_characters = None if word_level else max_characters_per_token
         self._max_sentences = max_sentences
         self._block_sentences = block_sentences

@@ -10,6 +10,8 @@ from typing import List, Optional, Tuple
 
 import torch
 
+from elmo_plugin.engine.errors import OptionsError
+
 
 class LogUniformSampler:
     """
@@ -22,12 +24,12 @@ class LogUniformSampler:
 
     # Raises
 
-    `ValueError` when there are as many samples as words: the full softmax is then exact and cheaper.
+    `OptionsError` when there are as many samples as words: the full softmax is then exact and cheaper.
     """
 
     def __init__(self, n_words: int, n_samples: int) -> None:
         if not 0 < n_samples < n_words:
-            raise ValueError(
+            raise OptionsError(
                 f"sampled softmax: {n_samples} negative samples from a vocabulary of {n_words} words; "
                 "expected at least 1 and fewer than there are words, because samples are distinct. "
                 "Lower the number of samples or use the full softmax."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional, Tuple
 import torch
 from torch import nn
 
-from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.engine.errors import OptionsError, ShapeError
 from elmo_plugin.engine.log_uniform import LogUniformSampler
 
 CHUNK_BYTES = 8 * 2**20
@@ -85,7 +85,7 @@ class LanguageModelSoftmax(nn.Module):
         sample : distinct words `(samples,)` and the number of draws; drawn with torch's generator when `None`.
         """
         if self.sampler is None:
-            raise ValueError("sampled softmax: the softmax was built with n_samples=None; give a number of samples")
+            raise OptionsError("sampled softmax: the softmax was built with n_samples=None; give a number of samples.")
         hidden, targets, token_weights, kept = self._select(hidden, targets, token_weights)
         negatives, n_draws = self.sampler.sample(hidden.device) if sample is None else sample
         counts = self.sampler.log_expected_count
@@ -111,11 +111,11 @@ class LanguageModelSoftmax(nn.Module):
         if hidden.dim() != 2 or hidden.shape[1] != dim or targets.shape != hidden.shape[:1]:
             raise ShapeError(
                 f"softmax: hidden {tuple(hidden.shape)} and targets {tuple(targets.shape)}, expected (tokens, {dim}) "
-                "and (tokens,)"
+                "and (tokens,)."
             )
         kept = targets >= 0
         if targets.numel() and int(targets.max()) >= n_words:
-            raise ShapeError(f"softmax: target {int(targets.max())} in a vocabulary of {n_words} words")
+            raise ShapeError(f"softmax: target {int(targets.max())} in a vocabulary of {n_words} words.")
         if token_weights is None:
             token_weights = torch.ones_like(targets, dtype=hidden.dtype)
         if not bool(kept.all()):

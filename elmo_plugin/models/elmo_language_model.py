@@ -164,6 +164,7 @@ class ElmoLanguageModel(Model):
         """
         sums = self._sums[self.training]
         if reset and is_distributed():
+            sums = sums.to(self.softmax.weight.device)  # the processes of GPUs exchange nothing that is on the CPU
             distributed.all_reduce(sums)
         losses, counts, unknown = sums.tolist()
         means = [loss / max(1.0, count) for loss, count in zip(losses, counts)]

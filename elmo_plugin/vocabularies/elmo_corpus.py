@@ -41,7 +41,7 @@ class ElmoCorpusVocabulary(Vocabulary):
         max_size, min_count : of `corpus`: most words (specials included), least count of a word.
         """
         if (corpus is None) == (file is None):
-            raise ConfigurationError("vocabulary 'elmo_corpus': give either 'corpus' or 'file'")
+            raise ConfigurationError("vocabulary 'elmo_corpus': give either 'corpus' or 'file'.")
         words: List[str]
         if file is not None:
             words = read_vocabulary(Path(file))

@@ -79,13 +79,15 @@ def test_archive_comes_before_the_files(tmp_path, original, tuned):
     assert is_same(find_weights(source), original)
 
 
-def test_files_come_before_the_best_weights_of_a_training(tmp_path, original, tuned):
+def test_files_come_before_the_best_weights_of_a_training(tmp_path, original, tuned, caplog):
     source = str(tmp_path / "bilm")
     saved(tmp_path / "run", "best.th", tuned, source)
 
     assert is_same(find_weights(source, serialization_dir=str(tmp_path / "run")), original)
     (tmp_path / "bilm").rename(tmp_path / "moved")
+    assert not caplog.messages
     assert is_same(find_weights(source, serialization_dir=str(tmp_path / "run")), tuned)
+    assert "no such file" in caplog.text and "Using the biLM of best.th" in caplog.text
     with pytest.raises(WeightFileError, match="bilm"):
         find_weights(source)
 

@@ -113,6 +113,8 @@ def test_mistakes_are_named(folder):
         ElmoCorpusLoader(SequenceTaggingDatasetReader(), str(folder))
     with pytest.raises(ConfigurationError, match="unroll_steps is 0"):
         make(folder, unroll_steps=0)
+    with pytest.raises(ConfigurationError, match="batches_per_epoch is 0"):
+        make(folder, batches_per_epoch=0)
     with pytest.raises(ValueError, match="index_with"):
         next(iter(ElmoCorpusLoader(ElmoCorpusReader(), str(folder))))
     with pytest.raises(FileNotFoundError, match="missing-"):

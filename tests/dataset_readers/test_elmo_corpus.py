@@ -1,4 +1,7 @@
+from unittest import mock
+
 import pytest
+from torch import distributed
 
 pytest.importorskip("allennlp")
 
@@ -21,6 +24,19 @@ def test_reads_sentences(text):
 
 def test_cut(text):
     assert ElmoCorpusReader(max_sentences=2).corpus(text).counts().tokens == 3
+
+
+def test_each_process_reads_its_share_once(text, tmp_path):
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meeting", rank=0, world_size=1)
+    try:
+        sentences = []
+        for rank in range(2):
+            with mock.patch.multiple(distributed, get_rank=lambda rank=rank: rank, get_world_size=lambda: 2):
+                sentences.append([instance["words"].metadata for instance in ElmoCorpusReader().read(text)])
+    finally:
+        distributed.destroy_process_group()
+
+    assert sentences == [[["a", "b"], ["d", "e", "f"]], [["c"]]]
 
 
 def test_word_table_follows_the_parameters():
