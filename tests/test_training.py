@@ -1,6 +1,7 @@
 """Whole runs of `allennlp train`, `evaluate`, `predict`, `--recover` with the components, and what an archive holds."""
 
 import json
+import shutil
 
 import h5py
 import numpy as np
@@ -269,3 +270,31 @@ def test_recovered_run_ends_like_an_unbroken_one(weights, tmp_path, files_are_go
     expected = tagging.losses(tmp_path / "unbroken")
     assert len(expected) == 6
     assert tagging.losses(tmp_path / "broken") == pytest.approx(expected, abs=1e-7)
+
+
+def test_layer_cache_changes_nothing_but_the_time(tmp_path, weights):
+    """Another seed and another layer choice read what the first run wrote; the archive needs no folder."""
+    pytest.importorskip("lmdb")
+    cache = tmp_path / "cache"
+    found = {}
+    for name, change in (("plain", {}), ("first", {"cache": str(cache)}), ("second", {"cache": str(cache)})):
+        embedder = {"type": "elmo", "weights": weights, "state": "warm", "dropout": 0.2, **change}
+        model = tagging.train(tagging.config(tmp_path, embedder), tmp_path / name)
+        found[name] = tagging.losses(tmp_path / name)
+        counts = getattr(embedder_of(model).elmo.cache, "counts", None)
+        if name == "first":
+            assert 0 < counts.computed <= 32 and counts.read > 0
+        if name == "second":
+            assert counts.computed == 0 and counts.read > 0
+    np.testing.assert_allclose(found["first"], found["plain"], rtol=1e-4)
+    np.testing.assert_allclose(found["second"], found["first"], rtol=1e-5)
+
+    expected = embedder_of(load_archive(tmp_path / "plain" / "model.tar.gz").model)(IDS)
+    shutil.rmtree(cache)
+    cache.write_text("a file in its place")
+    overrides = json.dumps({"model.text_field_embedder.token_embedders.elmo.cache": str(cache / "below")})
+    loaded = embedder_of(load_archive(tmp_path / "second" / "model.tar.gz", overrides=overrides).model)
+    assert loaded(IDS).shape == expected.shape
+    cache.unlink()
+    loaded = embedder_of(load_archive(tmp_path / "second" / "model.tar.gz").model)
+    assert loaded(IDS).shape == expected.shape and loaded.elmo.cache.counts.computed == 4

@@ -18,6 +18,7 @@ from elmo_plugin.engine.errors import (
     ShapeError,
     WeightFileError,
 )
+from elmo_plugin.engine.layer_cache import LayerCache
 from elmo_plugin.engine.options import BiLmOptions, CharCnnOptions, LstmOptions
 from elmo_plugin.engine.scalar_mix import ScalarMix
 
@@ -31,6 +32,7 @@ __all__ = [
     "ElmoOutput",
     "EngineError",
     "FormatError",
+    "LayerCache",
     "LstmOptions",
     "OptionsError",
     "ScalarMix",

@@ -8,6 +8,7 @@ from allennlp.modules.token_embedders import TokenEmbedder
 from overrides import overrides
 from torch import nn
 
+from elmo_plugin.adapters.layer_cache import open_cache
 from elmo_plugin.adapters.old_names import choose, rename_old_state
 from elmo_plugin.adapters.weight_sources import find_weights, source_name
 from elmo_plugin.engine import characters
@@ -43,6 +44,9 @@ class ElmoEmbedder(TokenEmbedder):
     fine_tune : train the biLM. Where it is false no graph is kept through it.
     state : "carried", where each call goes on from the last one, as in the paper and in AllenNLP; "reset"; or "warm".
     backend : "auto", or the name of a backend, which is then used or refused.
+    cache : a folder where the layers of sentences are kept, so that a frozen biLM computes each sentence once in all
+        epochs, runs and experiments; or `{"folder": ..., "dtype": "float16", "max_gigabytes": 16}`, see
+        `elmo_plugin.engine.layer_cache`. Needs state "reset" or "warm". An archive loads without the folder.
     projection_dim : width of a linear map behind each mix; None for none.
     initial_weights : where the weights of the mixed layers, before the softmax, start to train; zero by default.
     options_file, weight_file : the biLM's files, the old way.
@@ -76,12 +80,14 @@ class ElmoEmbedder(TokenEmbedder):
         vocab_to_cache: Optional[List[str]] = None,
         scalar_mix_parameters: Optional[List[float]] = None,
         serialization_dir: Optional[str] = None,
+        cache: Optional[Union[str, Dict[str, Any]]] = None,
     ) -> None:
         super().__init__()
         _check_mixes(num_mixes, layers, initial_weights, scalar_mix_parameters)
         _check_numbers(dropout, projection_dim)
         norm = choose("layer_norm", layer_norm, "do_layer_norm", do_layer_norm, False)
         tuned = choose("fine_tune", fine_tune, "requires_grad", requires_grad, False)
+        layer_cache = open_cache(cache, state, tuned)
         self._source = source_name(weights, options_file, weight_file)
         found = find_weights(weights, options_file, weight_file, serialization_dir)
         self._vocabulary = found.vocabulary if found.options.is_word_level else None
@@ -99,6 +105,7 @@ class ElmoEmbedder(TokenEmbedder):
             initial_weights=scalar_mix_parameters if is_fixed else initial_weights,
             train_weights=not is_fixed,
             train_gamma=not is_fixed,
+            cache=layer_cache,
         )
         self.projections = nn.ModuleList()
         if projection_dim:

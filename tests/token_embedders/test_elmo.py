@@ -612,3 +612,64 @@ def test_weights_of_another_bilm_are_refused_where_the_shapes_fit(weights, tmp_p
 
     with pytest.raises(ConfigurationError, match="cell_clip"):
         build(weights=weights).load_state_dict(build(weights=str(tmp_path / "other")).state_dict())
+
+
+# The layer cache
+
+
+@pytest.fixture
+def folder(tmp_path):
+    pytest.importorskip("lmdb")
+    return str(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("state", ["reset", "warm"])
+@pytest.mark.parametrize("parameters", [{}, {"layer_norm": True, "num_mixes": 2}, {"layers": "last"}], ids=str)
+def test_cached_equals_computed(weights, folder, ids, state, parameters):
+    expected = build(weights=weights, state=state, **parameters).eval()(ids)
+    for computed, read in ((4, 0), (0, 4)):
+        embedder = build(weights=weights, state=state, cache=folder, **parameters).eval()
+
+        assert torch.equal(embedder(ids), expected)
+        counts = embedder.elmo.cache.counts
+        assert (counts.computed, counts.read) == (computed, read)
+
+
+def test_settings_of_the_cache(weights, folder, ids):
+    cache = {"folder": folder, "dtype": "float16", "max_gigabytes": 0.5}
+    embedder = build(weights=weights, state="reset", cache=cache).eval()
+
+    assert repr(embedder.elmo.cache) == f"LayerCache({folder!r}, dtype='float16', max_gigabytes=0.5)"
+    close(embedder(ids), build(weights=weights, state="reset").eval()(ids), atol=3e-3)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"state": "reset", "fine_tune": True}], ids=str)
+def test_what_cannot_be_cached_is_refused(weights, folder, parameters):
+    with pytest.raises(ConfigurationError, match='"cache"'):
+        build(weights=weights, cache=folder, **parameters)
+
+
+def test_thawed_bilm_is_run(weights, folder, ids):
+    embedder = build(weights=weights, state="reset", cache=folder, dropout=0.0)
+    embedder(ids)
+    bias = embedder.elmo.bilm.lstm.forward_layers[0].bias
+    bias.requires_grad_(True)
+    embedder(ids).sum().backward()
+
+    assert bias.grad.abs().max() > 0
+    with torch.no_grad():
+        bias += 0.1
+    bias.requires_grad_(False)
+    plain = build(weights=weights, state="reset", dropout=0.0)
+    plain.load_state_dict(embedder.state_dict())
+    assert torch.equal(embedder(ids), plain(ids))
+
+
+def test_cache_knows_the_weights_that_were_loaded(weights, folder, ids, tmp_path):
+    tiny.write(tmp_path / "other", seed=5)
+    embedder = build(weights=weights, state="reset", cache=folder).eval()
+    other = build(weights=str(tmp_path / "other"), state="reset").eval()
+    embedder(ids)
+    embedder.load_state_dict(other.state_dict())
+
+    assert torch.equal(embedder(ids), other(ids))
