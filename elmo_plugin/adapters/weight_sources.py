@@ -7,7 +7,7 @@ of the archive down to each component that asks for `serialization_dir`. So an a
 """
 
 import logging
-from typing import List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple, TypeVar
 
 from allennlp.common.checks import ConfigurationError
 
@@ -18,6 +18,8 @@ from elmo_plugin.formats.record import BILM
 from elmo_plugin.formats.weight_set import WeightSet
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: the biLM that comes with this package
 DEFAULT_WEIGHTS = "builtin"
@@ -77,21 +79,16 @@ def find_weights(
     `ConfigurationError` for contradicting parameters, and what reading the files raises.
     """
     source = source_name(weights, options_file, weight_file)
-    if serialization_dir is not None:
-        saved = archive.read_saved(serialization_dir, archive.ARCHIVE_WEIGHTS, source, part)
-        if saved is not None:
-            return saved
-    try:
+
+    def in_files() -> WeightSet:
         if options_file is not None and weight_file is not None:
             return read_pair(options_file, weight_file, softmax=False)
         return read_weights(source, softmax=False)
-    except (EngineError, OSError) as error:
-        if serialization_dir is not None:
-            saved = archive.read_saved(serialization_dir, archive.BEST_WEIGHTS, source, part)
-            if saved is not None:
-                _announce(error, serialization_dir)
-                return saved
-        raise
+
+    def in_folder(folder: str, name: str) -> Optional[WeightSet]:
+        return archive.read_saved(folder, name, source, part)
+
+    return _first_found(serialization_dir, in_folder, in_files)
 
 
 def find_architecture(weights: str, serialization_dir: Optional[str] = None) -> Tuple[BiLmOptions, Optional[List[str]]]:
@@ -102,18 +99,27 @@ def find_architecture(weights: str, serialization_dir: Optional[str] = None) -> 
 
     weights, serialization_dir : as for `find_weights`.
     """
-    names = () if serialization_dir is None else (archive.ARCHIVE_WEIGHTS, archive.BEST_WEIGHTS)
-    found = [archive.find_saved(str(serialization_dir), name, weights) for name in names]
-    if found and found[0] is not None:
-        return found[0][2].options, found[0][2].vocabulary
+
+    def in_folder(folder: str, name: str) -> Optional[Tuple[BiLmOptions, Optional[List[str]]]]:
+        saved = archive.find_saved(folder, name, weights)
+        return None if saved is None else (saved[2].options, saved[2].vocabulary)
+
+    return _first_found(serialization_dir, in_folder, lambda: read_options(weights))
+
+
+def _first_found(
+    serialization_dir: Optional[str], in_folder: Callable[[str, str], Optional[T]], in_files: Callable[[], T]
+) -> T:
+    """Look into an unpacked archive, then at the files, then at the best weights of a training."""
+    if serialization_dir is not None:
+        saved = in_folder(serialization_dir, archive.ARCHIVE_WEIGHTS)
+        if saved is not None:
+            return saved
     try:
-        return read_options(weights)
+        return in_files()
     except (EngineError, OSError) as error:
-        if found and found[1] is not None:
-            _announce(error, str(serialization_dir))
-            return found[1][2].options, found[1][2].vocabulary
-        raise
-
-
-def _announce(error: Exception, serialization_dir: str) -> None:
-    logger.warning("%s Using the biLM of %s in %s instead.", error, archive.BEST_WEIGHTS, serialization_dir)
+        saved = None if serialization_dir is None else in_folder(serialization_dir, archive.BEST_WEIGHTS)
+        if saved is None:
+            raise
+        logger.warning("%s Using the biLM of %s in %s instead.", error, archive.BEST_WEIGHTS, serialization_dir)
+        return saved

@@ -117,6 +117,15 @@ def test_architecture_comes_from_the_archive_without_files(tmp_path):
     assert find_architecture(str(tmp_path / "bilm")) == (options, vocabulary)
 
 
+def test_best_weights_that_are_damaged_do_not_matter_where_the_files_are_there(tmp_path, original):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "best.th").write_bytes(b"PK cut off while it was written")
+    source, folder = str(tmp_path / "bilm"), str(tmp_path / "run")
+
+    assert is_same(find_weights(source, serialization_dir=folder), original)
+    assert find_architecture(source, folder)[0] == original.options
+
+
 def test_missing_files_without_any_archive_are_an_error(tmp_path):
     with pytest.raises(WeightFileError, match="nowhere"):
         find_weights(str(tmp_path / "nowhere"), serialization_dir=str(tmp_path))
