@@ -100,7 +100,7 @@ def no_data(data):
 
 
 def test_archive_is_a_source_of_weights(tiny_run, no_data):
-    """Train the language model, archive it, use it as an embedder (U54); the text may be gone by then."""
+    """Train the language model, archive it, use it as an embedder; the text may be gone by then."""
     model = load_archive(tiny_run / "model.tar.gz").model
     weights = read_weights(str(tiny_run / "model.tar.gz"))
     embedder = TokenEmbedder.from_params(Params({"type": "elmo", "weights": str(tiny_run / "model.tar.gz")}))

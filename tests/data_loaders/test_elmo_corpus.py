@@ -44,7 +44,7 @@ def test_length_is_known_and_no_token_is_lost(folder, shuffle, sizes):
 
 
 def test_five_sentences_end(tmp_path):
-    """Training on little text ends (U6): epochs are counted from the text, not typed by hand."""
+    """Training on little text ends: epochs are counted from the text, not typed by hand."""
     (tmp_path / "text").write_text("a b\n" * 5)
     loader = make(tmp_path, batch_size=128, unroll_steps=20)
 
@@ -52,7 +52,7 @@ def test_five_sentences_end(tmp_path):
 
 
 def test_three_sentences_are_scored(tmp_path):
-    """The last, partial batch is there (U35)."""
+    """The last, partial batch is there."""
     (tmp_path / "text").write_text("a b c\nd e\nf\n")
     (batch,) = make(tmp_path, batch_size=256, unroll_steps=20, shuffle=False)
 

@@ -219,7 +219,7 @@ def test_reset_states():
 
 
 def test_state_follows_the_dtype():
-    """U19: forward, `.double()`, forward."""
+    """Forward, `.double()`, forward."""
     model = models.bilm(state="carried", dtype=torch.float32)
     exact = models.bilm(state="carried")
     vectors(model, SENTENCE)
@@ -234,7 +234,7 @@ def test_state_follows_the_dtype():
 
 
 def test_state_is_no_part_of_what_is_saved():
-    """U30: a model that was saved and loaded begins anew."""
+    """A model that was saved and loaded begins anew."""
     source = models.weights()
     model = models.bilm(source, state="carried")
     fresh = vectors(models.bilm(source, state="carried"), SENTENCE)
@@ -345,7 +345,7 @@ def test_fine_tuning_survives_a_batch_without_words(shape):
 
 
 def test_rows_of_padding_cost_nothing_unless_state_is_carried():
-    """U4: 60 of 64 sentences of a document are padding."""
+    """60 of 64 sentences of a document are padding."""
     ids = torch.zeros(64, 8, 50, dtype=torch.int64)
     ids[:4] = models.random_ids([8, 8, 3, 1])
 

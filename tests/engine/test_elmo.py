@@ -53,7 +53,7 @@ def test_boundaries_are_kept_or_cut():
 
 
 def test_raw_layers_are_those_of_the_bilm():
-    """U9: the layers themselves, not `num_mixes` equal averages."""
+    """The layers themselves, not `num_mixes` equal averages."""
     module = elmo(num_mixes=2)
     ids = models.random_ids(LENGTHS)
     raw = module.raw_layers(ids)
@@ -196,7 +196,7 @@ def test_norm_of_the_batch_counts_tokens_and_boundaries_but_no_padding():
 
 @pytest.mark.parametrize("norm,depends", [("none", False), ("token", False), ("batch", True)])
 def test_batch_mates(norm, depends):
-    """U8: the paper's norm makes a sentence depend on the rest of its batch, ours does not."""
+    """The paper's norm makes a sentence depend on the rest of its batch, ours does not."""
     module = elmo(layer_norm=norm)
     ids = models.random_ids([3, 9, 9])
     alone = module(ids[:1, :3]).representations[0][0]
@@ -219,7 +219,7 @@ def test_dropout_is_for_training_only():
 
 
 def test_frozen_bilm_trains_the_mix_alone():
-    """U29: a graph through the mix, none through the biLM."""
+    """A graph through the mix, none through the biLM."""
     module = elmo(num_mixes=2)
     output = module(models.random_ids(LENGTHS))
     leaves = set()

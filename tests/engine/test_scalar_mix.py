@@ -81,7 +81,7 @@ def test_equals_allennlp(norm, lengths, weights, seed):
 
 
 def test_norm_per_token_does_not_depend_on_other_tokens():
-    """U8: with the paper's form it does."""
+    """With the paper's form it does."""
     layers = random_layers(6)
     for norm, depends in (("token", False), ("none", False), ("batch", True)):
         module = mix(layer_norm=norm)
@@ -131,7 +131,7 @@ def test_a_constant_layer_is_normalised_to_zero(norm):
 @pytest.mark.parametrize("train_weights", [False, True])
 @pytest.mark.parametrize("train_gamma", [False, True])
 def test_what_trains(train_weights, train_gamma):
-    """U28: gamma and the weights of the layers are chosen apart."""
+    """Gamma and the weights of the layers are chosen apart."""
     module = mix(train_weights=train_weights, train_gamma=train_gamma)
 
     assert module.weights.requires_grad == train_weights
@@ -139,7 +139,7 @@ def test_what_trains(train_weights, train_gamma):
 
 
 def test_parameters_are_two_tensors():
-    """U20: lists of parameters are empty on replicas."""
+    """Lists of parameters are empty on replicas."""
     assert {name: tuple(value.shape) for name, value in mix().named_parameters()} == {"weights": (3,), "gamma": (1,)}
 
 

@@ -124,7 +124,7 @@ def test_learns_fifty_sentences_by_heart(tmp_path, kind):
 
 
 def test_perplexity_is_weighted_by_tokens(tmp_path):
-    """Two batches of one and nine tokens (U7): each token counts the same."""
+    """Two batches of one and nine tokens: each token counts the same."""
     corpus = write(tmp_path / "text", [["a", "b", "c", "d", "e", "a", "b", "c", "d"]])
     model, loader = make(corpus, rows=1, steps=9, model={"n_negative_samples": None})
     sizes = [batch["forward_targets"].numel() for batch in loader]
