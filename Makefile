@@ -3,6 +3,7 @@
 # VENV=DIR        where the environment lives (default .venv)
 # PYTHON=COMMAND  the Python that makes it (default: python3.11, else 3.12, else 3.13)
 # PYTEST_ARGS=... passed on to pytest by `make test`
+# BENCHMARK_ARGS=... passed on by `make benchmark`
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -20,7 +21,7 @@ CONSTRAIN_BUILDS := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK)
 export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help env test demo lint format lock clean
+.PHONY: help env test demo benchmark lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -34,6 +35,9 @@ test: env  ## run the tests
 
 demo: env  ## train a sentiment model without and with ELMo and compare them
 	$(BIN)/python -m elmo_plugin.demo
+
+benchmark: env  ## measure speed beside AllenNLP, for hours; BENCHMARK_ARGS=--quick only compares vectors
+	$(BIN)/python -m elmo_plugin.benchmark $(BENCHMARK_ARGS)
 
 lint: env  ## check style and types
 	$(BIN)/ruff check .

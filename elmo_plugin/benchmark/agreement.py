@@ -6,11 +6,9 @@ from typing import Dict, Optional
 
 import torch
 
-#: what the engine may be asked to compute in
-PRECISIONS: Dict[str, torch.dtype] = {"float32": torch.float32, "float64": torch.float64}
-
-#: largest error that is allowed, relative to the largest expected value where that is above 1
-TOLERANCE: Dict[torch.dtype, float] = {torch.float32: 1e-5, torch.float64: 1e-12}
+#: For each precision that the engine may be asked for the largest error that is allowed, relative to the largest
+#: expected value where that is above 1.
+TOLERANCE: Dict[str, float] = {"float32": 1e-5, "float64": 1e-12}
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,8 @@ class Agreement:
         return self.tolerance is not None and not self.error <= self.tolerance
 
 
-def tolerance(actual: torch.dtype, expected: torch.dtype) -> float:
-    """What two computations in these dtypes may differ by: the coarser one decides."""
+def tolerance(actual: str, expected: str) -> float:
+    """What two computations in these precisions may differ by: the coarser one decides."""
     return max(TOLERANCE[actual], TOLERANCE[expected])
 
 

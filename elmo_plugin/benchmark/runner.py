@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence
 import torch
 
 from elmo_plugin.benchmark import choice, indexing, machine, memory, plot, report, table, text
-from elmo_plugin.benchmark.agreement import PRECISIONS
+from elmo_plugin.benchmark.agreement import TOLERANCE
 from elmo_plugin.benchmark.arguments import fill_in, recorded
 from elmo_plugin.benchmark.peers import BASELINES, PeerUnavailableError, Setting, WeightFiles, entries
 from elmo_plugin.benchmark.roofline import Roofline
@@ -69,7 +69,7 @@ class Run:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         _check_names("size", arguments.sizes, list(SIZES))
-        _check_names("precision", arguments.precisions, list(PRECISIONS))
+        _check_names("precision", arguments.precisions, list(TOLERANCE))
         _check_names("peer", arguments.peers or [], list(entries()))
         self._arguments = arguments
         self._device = _device(arguments.device)

@@ -49,7 +49,7 @@ class PeerResult:
 
     # Parameters
 
-    name, dtype : which.
+    name, precision : which.
     same_function : whether it should give the same vectors.
     refused : why there are no times; None where there are.
     differs : whether that is because the vectors are wrong.
@@ -60,7 +60,7 @@ class PeerResult:
     """
 
     name: str
-    dtype: str
+    precision: str
     same_function: bool
     refused: Optional[str]
     differs: bool
@@ -143,7 +143,7 @@ class Bench:
         baseline = self._baseline if self._baseline in times else None
         return CaseResult(
             case=case,
-            truth=f"{self._truth.name} {_text(self._truth.dtype)}",
+            truth=f"{self._truth.name} {self._truth.precision}",
             baseline=baseline,
             batches=len(batches),
             words=words,
@@ -190,7 +190,7 @@ class _Checks:
         return prepared
 
     def _note(self, peer: Peer, truth: Peer, error: float) -> None:
-        allowed = agreement.tolerance(peer.dtype, truth.dtype) if peer.same_function else None
+        allowed = agreement.tolerance(peer.precision, truth.precision) if peer.same_function else None
         before = self._agreements.get(peer.name)
         self._agreements[peer.name] = Agreement(error if before is None else max(error, before.error), allowed)
 
@@ -198,7 +198,7 @@ class _Checks:
         found = self._agreements.get(peer.name)
         return PeerResult(
             name=peer.name,
-            dtype=_text(peer.dtype),
+            precision=peer.precision,
             same_function=peer.same_function,
             refused=self.refused.get(peer.name),
             differs=found is not None and found.is_refused,
@@ -226,10 +226,6 @@ def _error(peer: Peer, prepared: Any, expected: torch.Tensor, mask: torch.Tensor
 
 def _seconds(peer: Peer, prepared: Sequence[Any]) -> float:
     return sum(peer.seconds(batch) for batch in prepared)
-
-
-def _text(dtype: torch.dtype) -> str:
-    return str(dtype).replace("torch.", "")
 
 
 def lengths_of(batches: Sequence[Sequence[Sentence]]) -> List[Tuple[int, ...]]:

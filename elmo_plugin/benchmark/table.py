@@ -97,7 +97,7 @@ def _speed(peer: Optional[Dict[str, Any]], baseline: Optional[str], limit: Optio
     ratio = peer["ratio"]
     if ratio is not None and peer["name"] != baseline:
         text += f" {ratio['median']:.2f}x ({ratio['low']:.2f} to {ratio['high']:.2f})"
-    if limit is not None and peer["dtype"] == "float32":
+    if limit is not None and peer["precision"] == "float32":
         text += f" {100 * peer['words_per_second'] / limit['words_per_second']:.0f}%"
     return text
 

@@ -8,7 +8,7 @@ def peer(name: str, speed: Optional[float] = None, ratio: float = 1.0, **changes
     """Make a peer's result; without a speed it was not measured."""
     return {
         "name": name,
-        "dtype": "float32",
+        "precision": "float32",
         "same_function": True,
         "refused": None,
         "differs": False,
@@ -69,7 +69,7 @@ _REPORT: Dict[str, Any] = {
             32,
             peer("allennlp", 60.0, 1.0),
             peer("cpu", 244.0, 4.07),
-            peer("cpu float64", 120.0, 2.0, dtype="float64"),
+            peer("cpu float64", 120.0, 2.0, precision="float64"),
             peer("torch.nn.LSTM", 200.0, 3.3, same_function=False, error=7.5e-4, tolerance=None),
         ),
         case(

@@ -3,6 +3,7 @@ import torch
 
 from elmo_plugin.benchmark import machine, speed
 from elmo_plugin.benchmark.peers import Peer, PeerUnavailableError
+from elmo_plugin.benchmark.peers.base import DTYPES
 from elmo_plugin.benchmark.speed import Bench, Case
 
 CASE = Case("tiny", 2, "natural", 1, "cpu")
@@ -12,8 +13,8 @@ BATCHES = [[["a", "b", "c"], ["d"]], [["e"], ["f"]]]
 class Fake(Peer):
     """Gives the ids as layers, plus what it is told to add; takes as long as it is told."""
 
-    def __init__(self, name, seconds=1.0, off=0.0, needs=0, same=True, raises=None, dtype=torch.float32):
-        super().__init__(name, dtype, torch.device("cpu"))
+    def __init__(self, name, seconds=1.0, off=0.0, needs=0, same=True, raises=None, precision="float32"):
+        super().__init__(name, precision, torch.device("cpu"))
         self.same_function = same
         self._seconds, self._off, self._needs, self._raises = seconds, off, needs, raises
         self.measured = 0
@@ -22,7 +23,7 @@ class Fake(Peer):
         if self._raises is not None:
             raise self._raises
         base = ids[..., :4].to(torch.float64) / 300
-        return torch.stack([base, base + 0.5]).to(self.dtype) + self._off
+        return torch.stack([base, base + 0.5]).to(DTYPES[self.precision]) + self._off
 
     def vectors(self, ids):
         return self.layers(ids).mean(dim=0)
@@ -35,7 +36,7 @@ class Fake(Peer):
         return self._seconds
 
 
-TRUTH = Fake("truth", dtype=torch.float64)
+TRUTH = Fake("truth", precision="float64")
 
 
 def measure(*peers, baselines=("slow",)):
@@ -141,7 +142,7 @@ def test_truth_runs_in_pieces_of_rows(monkeypatch):
             shapes.append(tuple(ids.shape[:2]))
             return super().layers(ids)
 
-    truth = Watched("truth", dtype=torch.float64)
+    truth = Watched("truth", precision="float64")
     result = Bench([Fake("slow")], truth, ["slow"]).measure(CASE, BATCHES, 3, 60, None)
 
     assert shapes == [(1, 3), (1, 3), (1, 1), (1, 1)]

@@ -12,7 +12,7 @@ class AllenNlpPeer(Peer):
     """`allennlp.modules.elmo.Elmo` with one mix and no dropout."""
 
     def __init__(self, model: Model, setting: Setting, precision: str) -> None:
-        super().__init__("allennlp", torch.float32, setting.device)
+        super().__init__("allennlp", precision, setting.device)
         elmo = import_elmo()
         options_file, weight_file = setting.files.of(model)
         self._elmo: Any = elmo.Elmo(str(options_file), str(weight_file), num_output_representations=1, dropout=0.0)
@@ -37,7 +37,7 @@ class AllenNlpPeer(Peer):
         self._elmo._elmo_lstm._elmo_lstm.reset_states()
 
     def memory_needed(self, ids: torch.Tensor) -> int:
-        return stock_memory(self._model, ids, self.dtype)
+        return stock_memory(self._model, ids, self.precision)
 
 
 def import_elmo() -> Any:

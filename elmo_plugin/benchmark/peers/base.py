@@ -12,6 +12,9 @@ import torch
 
 from elmo_plugin.benchmark.sizes import Model
 
+#: the precisions that are dtypes
+DTYPES: Dict[str, torch.dtype] = {"float32": torch.float32, "float64": torch.float64}
+
 
 class PeerUnavailableError(RuntimeError):
     """A peer cannot run here; the message says why."""
@@ -81,16 +84,16 @@ class Peer(ABC):
     # Parameters
 
     name : what to call it in tables.
-    dtype : what it computes in.
+    precision : what it computes in, a name of `agreement.TOLERANCE`.
     device : where.
     """
 
     #: whether it should give the same vectors; where not, its speed stands for orientation only
     same_function = True
 
-    def __init__(self, name: str, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, name: str, precision: str, device: torch.device) -> None:
         self.name = name
-        self.dtype = dtype
+        self.precision = precision
         self.device = device
 
     def prepare(self, ids: torch.Tensor) -> Any:
@@ -146,7 +149,7 @@ class Entry:
     is_ours: bool = False
 
 
-def stock_memory(model: Model, ids: torch.Tensor, dtype: torch.dtype) -> int:
+def stock_memory(model: Model, ids: torch.Tensor, precision: str) -> int:
     """
     Estimate what AllenNLP's character CNN takes: the widest convolution over all places of a padded batch.
 
@@ -154,10 +157,10 @@ def stock_memory(model: Model, ids: torch.Tensor, dtype: torch.dtype) -> int:
 
     model : whose filters.
     ids : `(batch, words, characters)`.
-    dtype : of the numbers.
+    precision : of the numbers.
     """
     assert model.options.char_cnn is not None, model.options
     places = ids.shape[0] * (ids.shape[1] + 2)
     widest = max(count for _, count in model.options.char_cnn.filters)
     # once as it comes out, once more inside the convolution
-    return 2 * places * ids.shape[2] * widest * torch.empty((), dtype=dtype).element_size()
+    return 2 * places * ids.shape[2] * widest * torch.empty((), dtype=DTYPES[precision]).element_size()

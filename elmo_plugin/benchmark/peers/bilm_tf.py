@@ -24,7 +24,7 @@ class BilmTfPeer(Peer):
     """PyPI's `bilm` 0.1.post5 on TensorFlow 1.15; times are taken inside its process."""
 
     def __init__(self, model: Model, setting: Setting, precision: str) -> None:
-        super().__init__("bilm-tf", torch.float32, setting.device)
+        super().__init__("bilm-tf", precision, setting.device)
         if setting.bilm_tf_python is None:
             raise PeerUnavailableError("needs an environment of its own: give its interpreter by --bilm-tf PYTHON")
         if not WORKER.exists():
@@ -77,7 +77,7 @@ class BilmTfPeer(Peer):
         return float(self._ask(do="time", key=prepared))
 
     def memory_needed(self, ids: torch.Tensor) -> int:
-        return stock_memory(self._model, ids, self.dtype)
+        return stock_memory(self._model, ids, self.precision)
 
     def close(self) -> None:
         self._process.stdin.close()  # type: ignore[union-attr]

@@ -4,8 +4,7 @@ from typing import Callable
 
 import torch
 
-from elmo_plugin.benchmark.agreement import PRECISIONS
-from elmo_plugin.benchmark.peers.base import Peer, PeerUnavailableError, Setting
+from elmo_plugin.benchmark.peers.base import DTYPES, Peer, PeerUnavailableError, Setting
 from elmo_plugin.benchmark.sizes import Model
 from elmo_plugin.engine import backends
 from elmo_plugin.engine.bilm import BiLm
@@ -17,8 +16,7 @@ class EnginePeer(Peer):
     """`elmo_plugin.engine.Elmo` with one mix."""
 
     def __init__(self, backend: str, model: Model, setting: Setting, precision: str) -> None:
-        dtype = PRECISIONS[precision]
-        super().__init__(backend if precision == "float32" else f"{backend} {precision}", dtype, setting.device)
+        super().__init__(backend if precision == "float32" else f"{backend} {precision}", precision, setting.device)
         try:
             if not backends.get(backend).supports(setting.device):
                 raise PeerUnavailableError(f"does not run on {setting.device}")
@@ -26,7 +24,7 @@ class EnginePeer(Peer):
             raise PeerUnavailableError(str(error)) from error
         bilm = BiLm(model.options, backend=backend, state="reset")
         bilm.load_tensors(model.tensors, model.size)
-        self._elmo = Elmo(bilm).to(setting.device, dtype).eval()
+        self._elmo = Elmo(bilm).to(setting.device, DTYPES[precision]).eval()
 
     @torch.no_grad()
     def layers(self, prepared: torch.Tensor) -> torch.Tensor:

@@ -23,7 +23,7 @@ class TorchLstmPeer(Peer):
     same_function = False
 
     def __init__(self, model: Model, setting: Setting, precision: str) -> None:
-        super().__init__("torch.nn.LSTM", torch.float32, setting.device)
+        super().__init__("torch.nn.LSTM", precision, setting.device)
         self._options = model.options.lstm
         bilm = BiLm(model.options, state="reset")
         bilm.load_tensors(model.tensors, model.size)

@@ -2,8 +2,7 @@
 
 import torch
 
-from elmo_plugin.benchmark.agreement import PRECISIONS
-from elmo_plugin.benchmark.peers.base import Peer, Setting, stock_memory
+from elmo_plugin.benchmark.peers.base import DTYPES, Peer, Setting, stock_memory
 from elmo_plugin.benchmark.sizes import Model
 from elmo_plugin.benchmark.transcription import Transcription
 
@@ -12,9 +11,9 @@ class TranscriptionPeer(Peer):
     """What AllenNLP does, without AllenNLP."""
 
     def __init__(self, model: Model, setting: Setting, precision: str) -> None:
-        super().__init__("transcription", PRECISIONS[precision], setting.device)
+        super().__init__("transcription", precision, setting.device)
         self._model = model
-        self._bilm = Transcription(model.options, model.tensors, self.dtype, setting.device)
+        self._bilm = Transcription(model.options, model.tensors, DTYPES[precision], setting.device)
 
     def layers(self, prepared: torch.Tensor) -> torch.Tensor:
         return self._bilm.layers(prepared)
@@ -23,4 +22,4 @@ class TranscriptionPeer(Peer):
         return self.layers(prepared).mean(dim=0)
 
     def memory_needed(self, ids: torch.Tensor) -> int:
-        return stock_memory(self._model, ids, self.dtype)
+        return stock_memory(self._model, ids, self.precision)

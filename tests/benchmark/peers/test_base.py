@@ -46,5 +46,5 @@ def test_memory_of_the_stock_character_cnn():
     ids = batch_to_ids([["word"] * 98] * 10)
 
     # 10 x 100 places, 50 characters, 1024 filters of the widest kind, 4 bytes, twice
-    assert stock_memory(model, ids, torch.float32) == 2 * 1000 * 50 * 1024 * 4
-    assert stock_memory(model, ids, torch.float64) == 2 * stock_memory(model, ids, torch.float32)
+    assert stock_memory(model, ids, "float32") == 2 * 1000 * 50 * 1024 * 4
+    assert stock_memory(model, ids, "float64") == 2 * stock_memory(model, ids, "float32")
