@@ -4,20 +4,20 @@ local data = import "../lib/data.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 function(
   elmo=null,  // one of lib/elmo.libsonnet
-  elmo_dropout=0.5,
+  elmo_dropout=0.0,  // the model drops out what it embeds anyway
   elmo_state="reset",
   word_dim=100,
-  hidden=150,
+  hidden=100,
   word_dropout=0.5,
   dropout=0.3,
   min_phrase_tokens=null,  // null: train on whole sentences alone
-  batch_size=64,
-  trainer=trainers.adam(lr=0.001, epochs=8, patience=3),
+  batch_size=32,
+  trainer=trainers.adam(lr=0.001, epochs=5),
 ) trainers.seeds(1) {
   local width = word_dim + (if elmo == null then 0 else elmo.dim),
   dataset_reader: {
     type: "sst_phrases",
-    token_indexers: { words: { type: "single_id" }, [if elmo != null then "bilm"]: elmo.indexer },
+    token_indexers: { words: { type: "single_id", lowercase_tokens: true }, [if elmo != null then "bilm"]: elmo.indexer },
     [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
   },
   validation_dataset_reader: self.dataset_reader { min_phrase_tokens: null },
@@ -48,6 +48,8 @@ function(
     encoder: { type: "lstm", input_size: hidden, hidden_size: hidden, bidirectional: true },
     integrator: { type: "lstm", input_size: 6 * hidden, hidden_size: hidden, bidirectional: true },
     integrator_dropout: dropout,
+    // AllenNLP's initial vectors are the smaller the larger the vocabulary; beside ELMo they would hardly be seen.
+    initializer: { regexes: [["token_embedder_words\\.weight", { type: "normal", std: 0.1 }]] },
     output_layer: {
       input_dim: 8 * hidden,
       num_layers: 3,
