@@ -13,7 +13,7 @@ ALLENNLP = [
     "allennlp-models>=2.10.1,<2.11",
     # AllenNLP's own torch 1.12, all that its pins allow, predates NumPy 2.
     "numpy<2 ; python_version < '3.11'",
-    # What AllenNLP should have capped: 3.10 refuses corpus files outside its data folder; py-rouge imports pkg_resources.
+    # NLTK 3.10 refuses corpus files outside its data folder; py-rouge imports pkg_resources, gone from setuptools 81.
     "nltk<3.10",
     "setuptools<81",
     # Without it AllenNLP reads .jsonnet files as plain JSON.
