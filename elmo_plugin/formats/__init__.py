@@ -121,6 +121,8 @@ def _locate(source: Source) -> Tuple[Optional[Path], Path]:
     located = pretrained.locate(source) if isinstance(source, str) else None
     if located is not None:
         return located
+    if source == "":
+        raise WeightFileError(f"the weights are '', expected a path, a URL or one of the names {pretrained.names()}.")
     path = Path(source).expanduser()
     if path.is_dir():
         return None, weight_file_in(path)

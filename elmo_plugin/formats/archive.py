@@ -6,11 +6,11 @@ only PyTorch before 1.13 cannot do that, and there an archive is trusted as Alle
 """
 
 import inspect
-import pickle
 import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
@@ -96,11 +96,11 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     """
     # weights_only came with PyTorch 1.13; mmap with 2.1, and not for the format from before 1.6
     known = inspect.signature(torch.load).parameters
-    wanted = {"weights_only": True, "mmap": zipfile.is_zipfile(path)}
-    extras = {name: value for name, value in wanted.items() if name in known}
     try:
+        wanted = {"weights_only": True, "mmap": zipfile.is_zipfile(path)}
+        extras = {name: value for name, value in wanted.items() if name in known}
         state = torch.load(path, map_location="cpu", **extras)
-    except (RuntimeError, ValueError, EOFError, OSError, KeyError, IndexError, pickle.UnpicklingError) as error:
+    except Exception as error:  # a damaged file lets them raise anything
         raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
     if not isinstance(state, Mapping):
         raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
@@ -118,13 +118,20 @@ def _weights_file(path: Path) -> Iterator[Path]:
         yield found
     elif not path.is_file():
         raise FormatError(f"{path}: no such file or folder; expected a model.tar.gz, its folder or a .th file.")
-    elif not tarfile.is_tarfile(path):
+    elif not _is_tar(path):
         yield path
     else:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / ARCHIVE_WEIGHTS
             _take_out(path, target)
             yield target
+
+
+def _is_tar(path: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(path)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FormatError(f"{path}: damaged archive ({error}).") from error
 
 
 def _take_out(archive: Path, target: Path) -> None:
@@ -136,9 +143,12 @@ def _take_out(archive: Path, target: Path) -> None:
                 raise KeyError(f"{ARCHIVE_WEIGHTS} is not a file")
             with source, target.open("wb") as file:
                 shutil.copyfileobj(source, file)
+            # To the end, where gzip keeps the sum that tells whether all of this is what was written.
+            while members.fileobj is not None and members.fileobj.read(2**20):
+                pass
     except KeyError as error:
         raise FormatError(f"{archive}: not an archive of AllenNLP, it has no {ARCHIVE_WEIGHTS}.") from error
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise FormatError(f"{archive}: damaged archive ({error}).") from error
 
 
@@ -164,19 +174,24 @@ def _names(records: Dict[str, BiLmRecord]) -> str:
 
 def _weight_set(state: Mapping[str, Any], prefix: str, record: BiLmRecord, source: str) -> WeightSet:
     start = prefix + record.tensors
-    tensors = {name[len(start) :]: _copy(value) for name, value in state.items() if name.startswith(start)}
+    names = [name for name in state if name.startswith(start)]
+    tensors = {name[len(start) :]: _copy(state, name, source) for name in names}
     if record.layout == ALLENNLP_BILM:
         tensors = from_allennlp({BILM_PREFIX + name: tensor for name, tensor in tensors.items()})
     if record.layout == LSTM_ONLY:
         tensors = {"lstm." + name: tensor for name, tensor in tensors.items()}
     softmax = None
     if record.softmax is not None:
-        softmax = {part: _copy(state[prefix + name]) for part, name in record.softmax.items()}
+        softmax = {part: _copy(state, prefix + name, source) for part, name in record.softmax.items()}
     return WeightSet(
         options=record.options, tensors=tensors, softmax=softmax, vocabulary=record.vocabulary, source=source
     )
 
 
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
+def _copy(state: Mapping[str, Any], name: str, source: str) -> torch.Tensor:
+    tensor = state.get(name)
+    if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
+        found = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
+        raise FormatError(f"{source}: {name!r} is {found}, expected a tensor of floating-point numbers.")
     # A copy of its own, because the file behind the tensor may be mapped into memory and go away.
     return tensor.detach().to(torch.float32, copy=True)

@@ -15,11 +15,21 @@ def replacing(path: Path) -> Iterator[Path]:
     # Parameters
 
     path : the file to write; its folder is made if needed.
+
+    # Raises
+
+    `IsADirectoryError` where a folder has that name.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder, expected the name of a file to write.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
+        temporary.touch()
+        mode = temporary.stat().st_mode
         yield temporary
+        # Whoever wrote it may have made a file for its own eyes only (safetensors does).
+        temporary.chmod(mode)
         os.replace(temporary, path)
     finally:
         if temporary.exists():

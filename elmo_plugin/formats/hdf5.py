@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from elmo_plugin.engine.errors import EngineError, FormatError, WeightFileError
+from elmo_plugin.engine.json_section import shortened
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import Shape, check_tensors
 from elmo_plugin.formats import forget_bias
@@ -50,7 +51,7 @@ def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax:
     with _open(Path(weight_file)) as file:
         datasets = _datasets(file, options)
         _recognise(weight_file, datasets)
-        shapes = {name: tuple(dataset.shape) for name, dataset in datasets.items()}
+        shapes = {name: tuple(dataset.shape or ()) for name, dataset in datasets.items()}
         expected, optional = _expected(options, shapes)
         source = f"{weight_file} (with {options_file})"
         check_tensors(shapes, expected, source, optional)
@@ -248,9 +249,12 @@ def _vocabulary(path: Union[str, Path], options: BiLmOptions, arrays: Mapping[st
     if stored is None:
         return vocabulary_beside(Path(path)) if options.is_word_level else None
     try:
-        return [str(word) for word in json.loads(stored.tobytes().decode("utf-8"))]
+        words = json.loads(stored.tobytes().decode("utf-8"))
     except ValueError as error:
         raise FormatError(f"{path}: dataset '{EXTRA}/vocabulary' is not a JSON list of words ({error}).") from error
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise FormatError(f"{path}: dataset '{EXTRA}/vocabulary' is {shortened(words)}, expected a list of words.")
+    return words
 
 
 def _extra(weights: WeightSet, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:

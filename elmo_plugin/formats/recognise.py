@@ -39,6 +39,8 @@ def kind_of(path: Path) -> str:
 
     `FormatError` naming what the file looks like instead, `WeightFileError` if it cannot be read.
     """
+    if not path.is_file():
+        raise WeightFileError(f"{path}: no regular file; {_EXPECTED}.")  # reading a pipe would wait for ever
     start = _first_bytes(path)
     kind = _kind(start)
     if kind is not None:

@@ -82,6 +82,7 @@ class BiLmRecord:
             data = json.loads(text)
             if data["format"] != _FORMAT or data["layout"] not in LAYOUTS:
                 raise FormatError(f"{where}: a record of format {data['format']!r}, expected {_FORMAT!r}.")
+            _check_types(data)
             return cls(
                 options=BiLmOptions.from_dict(data["options"], source=where),
                 source=data["source"],
@@ -106,6 +107,18 @@ class BiLmRecord:
             return cls.from_json(bytes(tensor.cpu().numpy()).decode("utf-8"), where)
         except UnicodeDecodeError as error:
             raise FormatError(f"{where}: not the record of a biLM ({error!r}).") from error
+
+
+def _check_types(data: Mapping[str, Any]) -> None:
+    """Raise `TypeError` where a part of a record is something else than `BiLmRecord` says."""
+    words, softmax = data["vocabulary"], data["softmax"]
+    if softmax is not None and not (isinstance(softmax, dict) and set(softmax) == {"weight", "bias"}):
+        raise TypeError("softmax")
+    if words is not None and not isinstance(words, list):
+        raise TypeError("vocabulary")
+    texts = [data["source"], data["tensors"], *(words or []), *(softmax or {}).values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("source, tensors, vocabulary or softmax")
 
 
 def records_in(state: Mapping[str, Any], where: str) -> Dict[str, BiLmRecord]:

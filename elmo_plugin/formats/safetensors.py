@@ -91,8 +91,10 @@ def write(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") ->
 
     # Raises
 
-    `WeightFileError` for an unknown dtype, or for a weight that the dtype cannot hold.
+    `WeightFileError` for an unknown dtype, for a weight that the dtype cannot hold, or for a file that cannot be
+    written.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     if dtype not in DTYPES:
@@ -112,7 +114,10 @@ def write(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") ->
             stored[name] = tensor.detach().to("cpu", target, copy=True).contiguous()
             check_numbers(f"{path} in {dtype}", name, stored[name])
     with replacing(Path(path)) as part:
-        save_file(stored, str(part), metadata={KEY: json.dumps(header)})
+        try:
+            save_file(stored, str(part), metadata={KEY: json.dumps(header)})
+        except SafetensorError as error:
+            raise WeightFileError(f"{path}: cannot be written ({error}). Is there room on the disk?") from error
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmo_plugin.engine import BiLm, FormatError
+from elmo_plugin.engine import BiLm, FormatError, WeightFileError
 from elmo_plugin.formats import read_pair, write_weights
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, to_allennlp
 from elmo_plugin.formats.archive import find_saved, read, read_saved
@@ -214,6 +214,50 @@ def test_truncated_archive_is_named(original, tmp_path):
 
     with pytest.raises(FormatError, match="model.tar.gz"):
         read(path)
+
+
+def test_damage_anywhere_in_an_archive_is_named(original, tmp_path):
+    path = archive_of(state_of(original), tmp_path / "model.tar.gz")
+    whole = path.read_bytes()
+
+    for place in range(0, len(whole), len(whole) // 60):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            assert_same(read(path), original)  # a byte that says nothing about the weights, such as the time
+        except FormatError as error:
+            assert "model.tar.gz" in str(error)
+
+
+def test_damage_in_the_format_from_before_pytorch_1_6_is_named(original, tmp_path):
+    path = tmp_path / "best.th"
+    torch.save(state_of(original), path, _use_new_zipfile_serialization=False)
+    whole = path.read_bytes()
+
+    for place in range(0, 3000, 50):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        try:
+            read(path)
+        except (FormatError, WeightFileError) as error:
+            assert "best.th" in str(error)
+
+
+@pytest.mark.parametrize(
+    "name,value,match",
+    [
+        ("model.elmo.bilm.lstm.forward_layers.0.bias", torch.zeros(48, dtype=torch.int64), "is torch.int64"),
+        ("model.elmo.bilm.lstm.forward_layers.0.bias", 5, "is int"),
+        ("model.elmo.softmax.bias", None, "is NoneType"),
+    ],
+)
+def test_what_is_no_weight_is_named(original, tmp_path, name, value, match):
+    softmax = {"weight": "softmax.weight", "bias": "softmax.bias"}
+    state = state_of(original, "model.elmo.", softmax=softmax if value is None else None)
+    state["model.elmo.softmax.weight"] = torch.zeros(2, 6)
+    state[name] = value
+    torch.save(state, tmp_path / "best.th")
+
+    with pytest.raises(FormatError, match=f"{name}. {match}, expected a tensor of floating-point numbers"):
+        read(tmp_path)
 
 
 def test_archive_without_weights_is_named(original, tmp_path):

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from elmo_plugin.formats.atomic import replacing
@@ -22,3 +24,29 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
 
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_of_that_name_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").mkdir()
+    with pytest.raises(IsADirectoryError, match="file: is a folder"), replacing(tmp_path / "file"):
+        pytest.fail("the work has begun")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_longest_name_is_written(tmp_path):
+    target = tmp_path / ("x" * 255)
+    with replacing(target) as part:
+        part.write_text("done")
+
+    assert target.read_text() == "done"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+def test_the_file_may_be_read_by_whom_other_new_files_may_be_read(tmp_path):
+    (tmp_path / "other").touch()
+    with replacing(tmp_path / "file") as part:
+        part.unlink()
+        os.close(os.open(str(part), os.O_CREAT | os.O_WRONLY, 0o600))  # as safetensors does
+
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode

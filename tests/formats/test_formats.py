@@ -71,6 +71,13 @@ def test_an_unknown_name_lists_the_names():
         read_weights("smal")
 
 
+def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch):
+    tiny.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(WeightFileError, match="the weights are ''"):
+        read_weights("")
+
+
 def test_missing_files_are_named(tmp_path):
     options_file, weight_file = tiny.write(tmp_path)
     with pytest.raises(WeightFileError, match="nowhere.hdf5: no such file, expected the file with the weights"):

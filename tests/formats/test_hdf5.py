@@ -197,7 +197,7 @@ def test_the_exact_forget_bias_does_not_hide_a_later_change(tmp_path):
 
 @pytest.mark.parametrize("count", [261, 262])
 def test_number_of_characters(tmp_path, count):
-    """261 in training, 262 in use, the same 261 rows in the file; written as 262 (U3)."""
+    """261 in training, 262 in use, the same 261 rows in the file; written as 262."""
     options_file, weight_file = tiny.write(tmp_path / "a")
     content = json.loads((tmp_path / "a" / "options.json").read_text())
     content["char_cnn"]["n_characters"] = count
@@ -225,7 +225,7 @@ def test_another_number_of_characters_is_refused(tmp_path):
 
 
 def test_options_and_weights_of_two_models_give_one_table(tmp_path):
-    """Options with 3 layers and without highways, a file with 2 layers, highways and a wider projection (U45)."""
+    """Options with 3 layers and without highways, a file with 2 layers, highways and a wider projection."""
     options_file, _ = tiny.write(tmp_path / "a", layers=3, highways=0)
     _, weight_file = tiny.write(tmp_path / "b", layers=2, highways=1, projection=5)
 
@@ -266,7 +266,7 @@ def test_the_softmax_can_be_left_out(tmp_path):
     ],
 )
 def test_other_hdf5_files_are_named(tmp_path, datasets, looks):
-    """Vectors are often given as weights (U24)."""
+    """Vectors are often given as weights."""
     options_file, weight_file = tiny.write(tmp_path)
     with h5py.File(weight_file, "w") as file:
         for name in datasets:
@@ -303,6 +303,23 @@ def test_a_newer_version_of_our_group_is_refused(tmp_path):
         file.create_group("elmo_plugin").attrs["format_version"] = 2
 
     with pytest.raises(FormatError, match="group 'elmo_plugin' has version 2, this elmo_plugin knows 1. Update"):
+        read_pair(options_file, weight_file)
+
+
+@pytest.mark.parametrize("words", [5, None, {"a": 1}, ["a", 1], "ab"], ids=repr)
+def test_a_vocabulary_that_is_no_list_of_words_is_refused(tmp_path, words):
+    options_file, weight_file = tiny.write(tmp_path)
+    change(weight_file, **{"elmo_plugin/vocabulary": np.frombuffer(json.dumps(words).encode(), dtype="uint8")})
+
+    with pytest.raises(FormatError, match="dataset 'elmo_plugin/vocabulary' is .*, expected a list of words"):
+        read_pair(options_file, weight_file)
+
+
+def test_a_dataset_without_content_is_in_the_table(tmp_path):
+    options_file, weight_file = tiny.write(tmp_path)
+    change(weight_file, char_embed=h5py.Empty("float32"))
+
+    with pytest.raises(WeightFileError, match=r"char_embed +shape +\[\] +\[261, 4\]"):
         read_pair(options_file, weight_file)
 
 

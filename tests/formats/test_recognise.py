@@ -1,4 +1,5 @@
 import gzip
+import os
 import zipfile
 from pathlib import Path
 
@@ -61,6 +62,13 @@ def test_foreign_files_are_named(tmp_path, content, message):
 
     with pytest.raises(FormatError, match=message):
         kind_of(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WeightFileError, match="pipe: no regular file"):
+        kind_of(tmp_path / "pipe")
 
 
 def test_a_folder_with_one_weight_file(tmp_path):

@@ -1,5 +1,6 @@
 """The record of a biLM: bytes in a state dict, text in its metadata."""
 
+import json
 from collections import OrderedDict
 
 import pytest
@@ -34,6 +35,27 @@ def test_round_trip(source, tensors, layout, vocabulary, softmax):
 def test_other_text_is_refused(text):
     with pytest.raises(FormatError, match="here"):
         BiLmRecord.from_json(text, "here")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": None},
+        {"tensors": 5},
+        {"vocabulary": "abc"},
+        {"vocabulary": 5},
+        {"vocabulary": [1]},
+        {"softmax": ["weight"]},
+        {"softmax": {"weight": "w"}},
+        {"softmax": {"weight": "w", "bias": 1}},
+    ],
+    ids=str,
+)
+def test_parts_of_another_type_are_refused(change):
+    data = {**json.loads(BiLmRecord(OPTIONS, "x").to_json()), **change}
+
+    with pytest.raises(FormatError, match="here: not the record of a biLM"):
+        BiLmRecord.from_json(json.dumps(data), "here")
 
 
 def test_unusable_options_are_refused():

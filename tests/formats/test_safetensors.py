@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+import safetensors
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -207,6 +208,15 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path, data):
 
     with pytest.raises((FormatError, WeightFileError), match="cut.safetensors"):
         read_weights(cut)
+
+
+def test_where_nothing_can_be_written_is_named(tmp_path, monkeypatch):
+    def fail(*arguments, **keywords):
+        raise safetensors.SafetensorError("I/O error: No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", fail)
+    with pytest.raises(WeightFileError, match="weights.safetensors: cannot be written .*No space left"):
+        write_weights(make(), tmp_path / "weights.safetensors")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
