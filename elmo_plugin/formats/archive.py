@@ -42,14 +42,23 @@ def read(path: Union[str, Path], module: Optional[str] = None) -> WeightSet:
 
     # Raises
 
-    `FormatError` where there is no biLM, or no telling which.
+    `FormatError` where there is no biLM, or where several differ and none was chosen.
     """
     with _weights_file(Path(path)) as weights:
         state = load_state(weights, str(path))
         records = records_in(state, str(path))
         complete = {prefix: record for prefix, record in records.items() if record.layout != LSTM_ONLY}
-        prefix, record = _choose(complete, module, str(path))
-        return _weight_set(state, prefix, record, f"{path} ({(prefix + record.tensors).rstrip('.')})")
+        candidates = _candidates(complete, module, str(path))
+        found, *others = (
+            _weight_set(state, prefix, record, f"{path} ({(prefix + record.tensors).rstrip('.')})")
+            for prefix, record in candidates.items()
+        )
+        if not all(_is_same(found, other) for other in others):
+            raise FormatError(
+                f"{path}: several biLMs that differ are in this model, in the modules {_names(candidates)}. Read one "
+                "with elmo_plugin.formats.archive.read(path, module=...), and write it to a file of its own."
+            )
+        return found
 
 
 def read_saved(directory: Union[str, Path], name: str, source: str, part: str = BILM) -> Optional[WeightSet]:
@@ -137,8 +146,9 @@ def _is_tar(path: Path) -> bool:
 def _take_out(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as members:
-            # Read by name and written by us: a member's own path is never used.
-            source = members.extractfile(ARCHIVE_WEIGHTS)
+            # Read by name and written by us: a member's own path is never used. "./" is what `tar` itself writes.
+            names = [name for name in (ARCHIVE_WEIGHTS, f"./{ARCHIVE_WEIGHTS}") if name in members.getnames()]
+            source = members.extractfile(names[0]) if names else None
             if source is None:
                 raise KeyError(f"{ARCHIVE_WEIGHTS} is not a file")
             with source, target.open("wb") as file:
@@ -152,7 +162,7 @@ def _take_out(archive: Path, target: Path) -> None:
         raise FormatError(f"{archive}: damaged archive ({error}).") from error
 
 
-def _choose(records: Dict[str, BiLmRecord], module: Optional[str], where: str) -> Tuple[str, BiLmRecord]:
+def _candidates(records: Dict[str, BiLmRecord], module: Optional[str], where: str) -> Dict[str, BiLmRecord]:
     if not records:
         raise FormatError(
             f"{where}: no biLM with its options is in this model. Models that AllenNLP's own Elmo trained do not keep "
@@ -162,10 +172,14 @@ def _choose(records: Dict[str, BiLmRecord], module: Optional[str], where: str) -
         prefix = module.rstrip(".") + "." if module else ""
         if prefix not in records:
             raise FormatError(f"{where}: module {module!r} has no biLM; those that have one: {_names(records)}.")
-        return prefix, records[prefix]
-    if len(records) > 1:
-        raise FormatError(f"{where}: several biLMs are in this model, choose one of {_names(records)}.")
-    return next(iter(records.items()))
+        return {prefix: records[prefix]}
+    return records
+
+
+def _is_same(one: WeightSet, other: WeightSet) -> bool:
+    ours, theirs = one.everything(), other.everything()
+    is_alike = (one.options, one.vocabulary, set(ours)) == (other.options, other.vocabulary, set(theirs))
+    return is_alike and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def _names(records: Dict[str, BiLmRecord]) -> str:

@@ -154,10 +154,22 @@ def test_one_of_several_is_chosen_by_its_module(original, tmp_path):
     torch.save({**state_of(original, "a."), **state_of(other, "b.")}, tmp_path / "best.th")
 
     assert_same(read(tmp_path, module="b"), other)
-    with pytest.raises(FormatError, match="several biLMs.*'a', 'b'"):
+    with pytest.raises(FormatError, match=r"several biLMs that differ.*'a', 'b'\. Read one with .*module="):
         read(tmp_path)
     with pytest.raises(FormatError, match="module 'c' has no biLM; those that have one: 'a', 'b'"):
         read(tmp_path, module="c")
+
+
+def test_several_that_are_equal_are_one(original, tmp_path):
+    torch.save({**state_of(original, "a."), **state_of(original, "b.")}, tmp_path / "best.th")
+
+    assert_same(read(tmp_path), original)
+
+
+def test_archive_packed_by_hand_is_read(original, tmp_path):
+    archive_of(state_of(original), tmp_path / "model.tar.gz", name="./weights.th")
+
+    assert_same(read(tmp_path / "model.tar.gz"), original)
 
 
 def test_stack_of_an_encoder_is_no_bilm(original, tmp_path):
