@@ -4,20 +4,23 @@ local data = import "../lib/data.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 function(
   elmo=null,  // one of lib/elmo.libsonnet
-  elmo_dropout=0.0,  // the model drops out what it embeds anyway
   elmo_state="reset",
+  elmo_dropout=0.0,  // embedding_dropout is already on the whole input
   word_dim=100,
   hidden=100,
-  word_dropout=0.5,
+  embedding_dropout=0.5,
   dropout=0.3,
   min_phrase_tokens=null,  // null: train on whole sentences alone
   batch_size=32,
-  trainer=trainers.adam(lr=0.001, epochs=5),
+  trainer=trainers.adam(lr=0.001, epochs=6, patience=3),
 ) trainers.seeds(1) {
   local width = word_dim + (if elmo == null then 0 else elmo.dim),
   dataset_reader: {
     type: "sst_phrases",
-    token_indexers: { words: { type: "single_id", lowercase_tokens: true }, [if elmo != null then "bilm"]: elmo.indexer },
+    token_indexers: {
+      words: { type: "single_id", lowercase_tokens: true },
+      [if elmo != null then "bilm"]: elmo.indexer,
+    },
     [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
   },
   validation_dataset_reader: self.dataset_reader { min_phrase_tokens: null },
@@ -37,7 +40,7 @@ function(
         [if elmo != null then "bilm"]: elmo.embedder { dropout: elmo_dropout, state: elmo_state },
       },
     },
-    embedding_dropout: word_dropout,
+    embedding_dropout: embedding_dropout,
     pre_encode_feedforward: {
       input_dim: width,
       num_layers: 1,
@@ -48,8 +51,6 @@ function(
     encoder: { type: "lstm", input_size: hidden, hidden_size: hidden, bidirectional: true },
     integrator: { type: "lstm", input_size: 6 * hidden, hidden_size: hidden, bidirectional: true },
     integrator_dropout: dropout,
-    // AllenNLP's initial vectors are the smaller the larger the vocabulary; beside ELMo they would hardly be seen.
-    initializer: { regexes: [["token_embedder_words\\.weight", { type: "normal", std: 0.1 }]] },
     output_layer: {
       input_dim: 8 * hidden,
       num_layers: 3,
@@ -57,8 +58,10 @@ function(
       activations: ["relu", "relu", "linear"],
       dropout: [dropout, dropout, 0.0],
     },
+    // Word vectors start at random: AllenNLP's default would make them too small to learn from soon.
+    initializer: { regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]] },
   },
-  data_loader: { batch_size: batch_size, shuffle: true },
-  validation_data_loader: { batch_size: 2 * batch_size },
+  data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
+  validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },
   trainer: trainer { validation_metric: "+accuracy" },
 }

@@ -26,7 +26,7 @@ TREES = """\
 TEXT = "The cat sat on the mat .\nNobody saw it .\n" * 40
 
 SMALLER: Dict[str, Dict[str, Any]] = {
-    "bcn": {"data_loader.batch_size": 2, "trainer.num_epochs": 1},
+    "bcn": {"data_loader.batch_sampler.batch_size": 2, "trainer.num_epochs": 1},
     "elmo_language_model": {
         "data_loader.batch_size": 2,
         "data_loader.batches_per_epoch": 2,
