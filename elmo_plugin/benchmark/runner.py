@@ -9,7 +9,7 @@ import torch
 from elmo_plugin.benchmark import choice, indexing, machine, memory, plot, report, table, text
 from elmo_plugin.benchmark.agreement import TOLERANCE
 from elmo_plugin.benchmark.arguments import fill_in, recorded
-from elmo_plugin.benchmark.peers import BASELINES, PeerUnavailableError, Setting, WeightFiles, entries
+from elmo_plugin.benchmark.peers import BASELINES, Peer, PeerUnavailableError, Setting, WeightFiles, entries
 from elmo_plugin.benchmark.roofline import Roofline
 from elmo_plugin.benchmark.sizes import SIZES, Model, random_model
 from elmo_plugin.benchmark.speed import Bench, Case, lengths_of
@@ -112,7 +112,14 @@ class Run:
         setting = Setting(self._device, threads, self._arguments.bilm_tf, self._files)
         peers, absent = choice.build(model, setting, self._arguments)
         self.results["absent"].update(absent)
-        truth = Truth(model, setting, next((peer for peer in peers if peer.name == BASELINES[0]), None))
+        try:
+            stock = next((peer for peer in peers if peer.name == BASELINES[0]), None)
+            self._cases(model, threads, peers, Truth(model, setting, stock), roofline)
+        finally:
+            for peer in peers:
+                peer.close()
+
+    def _cases(self, model: Model, threads: int, peers: Sequence[Peer], truth: Truth, roofline: Roofline) -> None:
         for batch in self._arguments.batches:
             for order in self._arguments.orders:
                 _say(f"{model.size}, batch {batch}, {order}, {threads} thread(s)")
@@ -124,8 +131,6 @@ class Run:
                 result = bench.measure(case, batches, self._arguments.rounds, self._arguments.seconds, limit)
                 self.results["speed"].append(report.plain(result))
                 self._save()
-        for peer in peers:
-            peer.close()
 
     def _memory(self, model: Model, batch: int) -> None:
         case = Case(model.size, batch, "natural", self._arguments.threads[0], str(self._device))
