@@ -19,7 +19,7 @@ import torch
 from elmo_plugin.engine.bilm import BiLm, PackedLayers
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.fingerprint import Fingerprint
-from elmo_plugin.engine.generation import load_lmdb
+from elmo_plugin.engine.generation import Entry, load_lmdb
 from elmo_plugin.engine.layer_store import LayerStore, StoreFailed, StoreFull, open_store
 from elmo_plugin.engine.layer_table import LayerTable
 from elmo_plugin.engine.packing import Packing
@@ -126,6 +126,17 @@ class LayerCache:
             return bilm.run(ids)
         sentences = _Sentences(ids, lengths)
         table = LayerTable(bilm, sentences.steps, DTYPES.get(self.dtype or ""))
+        if not self._look_up(store, bilm, ids, sentences, table):
+            return bilm.run(ids)
+        steps = torch.where(lengths > 0, lengths + 2, lengths)
+        packing = Packing(steps.tolist(), ids.device)
+        layers = table.packed(packing, sentences.place_of_row, ids.device)
+        return PackedLayers(layers=layers, packing=packing, lengths=lengths, words=ids.shape[1])
+
+    def _look_up(
+        self, store: LayerStore, bilm: BiLm, ids: torch.Tensor, sentences: "_Sentences", table: LayerTable
+    ) -> bool:
+        """Fill the table from the store, else from the biLM; whether its dtype can hold all of that."""
         fingerprint = hashlib.blake2b(self._fingerprint.of(bilm) + str(table.dtype).encode(), digest_size=32)
         keys = sentences.keys(fingerprint.digest())
         damaged = 0
@@ -136,29 +147,25 @@ class LayerCache:
             damaged += not is_sound
             return is_sound
 
-        name = fingerprint.hexdigest()[:32]
-        found = store.read(name, keys, take)
+        found = store.read(fingerprint.hexdigest()[:32], keys, take)
         missing = [place for place, is_found in enumerate(found) if not is_found]
         if missing:
             rows = [sentences.rows[place] for place in missing]
-            computed = bilm.run(ids[rows, : max(sentences.steps[place] for place in missing) - 2])
-            if not table.fill(missing, computed):
+            longest = max(sentences.steps[place] for place in missing) - 2
+            if not table.fill(missing, bilm.run(ids[rows, :longest])):
                 self._say(
                     "%s cannot hold some of these layers, whose values are too large for it: sentences with such "
                     "values are not cached. Use float32",
                     table.dtype,
                 )
-                return bilm.run(ids)
-            self._write(store, name, [(keys[place], table.entry(place, keys[place])) for place in missing])
+                return False
+            if self._is_writable:
+                entries = [(keys[place], table.entry(place, keys[place])) for place in missing]
+                self._write(store, fingerprint.hexdigest()[:32], entries)
         self._count(len(keys), len(missing), damaged)
-        steps = torch.where(lengths > 0, lengths + 2, lengths)
-        packing = Packing(steps.tolist(), ids.device)
-        layers = table.packed(packing, sentences.place_of_row, ids.device)
-        return PackedLayers(layers=layers, packing=packing, lengths=lengths, words=ids.shape[1])
+        return True
 
-    def _write(self, store: LayerStore, fingerprint: str, entries: List[Any]) -> None:
-        if not self._is_writable:
-            return
+    def _write(self, store: LayerStore, fingerprint: str, entries: List[Entry]) -> None:
         try:
             store.write(fingerprint, entries, int(self.max_gigabytes * 1e9))
         except StoreFull as error:

@@ -195,15 +195,13 @@ class LayerStore:
         self._set_aside.add(generation.path.name)
 
     def _make_room(self, growth: int, max_bytes: int) -> None:
-        while True:
-            total = sum(generation.size for generation in self._generations.values())
-            free = shutil.disk_usage(str(self.folder)).free
-            if total + growth <= max_bytes and free - growth >= RESERVE:
-                return
+        while sum(generation.size for generation in self._generations.values()) + growth > max_bytes:
             if not self._delete_oldest():
-                if total + growth > max_bytes:
-                    raise StoreFull(f"the size limit of {max_bytes / 1e9:.2f} GB is reached, and all of it is in use")
-                raise StoreFull(f"the disk has {free / 1e9:.2f} GB left, and {RESERVE / 1e9:.2f} GB are kept free")
+                raise StoreFull(f"the size limit of {max_bytes / 1e9:.2f} GB is reached, and all of it is in use")
+        # Nothing is deleted for this: it may be others who fill the disk.
+        free = shutil.disk_usage(str(self.folder)).free
+        if free - growth < RESERVE:
+            raise StoreFull(f"the disk has {free / 1e9:.2f} GB left, and {RESERVE / 1e9:.2f} GB are kept free")
 
     def _delete_oldest(self) -> bool:
         for generation in sorted(self._generations.values(), key=lambda generation: generation.last_used):

@@ -1,7 +1,6 @@
 """The layer cache: cached equals computed, what is computed and when, changes of the biLM, trouble with the folder."""
 
 import copy
-import io
 import logging
 import multiprocessing
 import os
@@ -118,7 +117,7 @@ def test_cached_equals_computed(tmp_path_factory, history, dtype, warm):
         assert cache.counts.computed == len(seen)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 def test_first_and_later_calls_equal_the_model_bit_for_bit(folder, dtype):
     """Where the same sentences stand in a batch: products over other batches are rounded otherwise."""
     model, ids = models.bilm(dtype=dtype), models.random_ids(LENGTHS)
@@ -370,27 +369,12 @@ def test_gradients_reach_the_mix_alone(folder):
     assert torch.equal(gradients[0], gradients[1]) and torch.equal(gradients[0], gradients[2])
 
 
-def test_gradcheck_of_the_mix(folder):
-    elmo, ids = Elmo(models.bilm(), cache=LayerCache(folder)).double(), models.random_ids([2, 1])
-    elmo(ids)
-
-    def mixed(weights, gamma):
-        parameters = {"mixes.0.weights": weights, "mixes.0.gamma": gamma}
-        return torch.func.functional_call(elmo, parameters, (ids,)).representations[0]
-
-    start = (torch.tensor([0.1, -0.2, 0.3], dtype=torch.float64), torch.tensor([1.5], dtype=torch.float64))
-    assert torch.autograd.gradcheck(mixed, tuple(value.requires_grad_() for value in start))
-
-
 def test_copies_and_pickles_hold_settings_only(folder):
     ids = models.random_ids(LENGTHS)
     elmo = Elmo(models.bilm(), cache=LayerCache(folder, dtype="float64", max_gigabytes=0.5))
     expected = elmo(ids).representations[0]
-    buffer = io.BytesIO()
-    torch.save(elmo, buffer)
-    buffer.seek(0)
 
-    for twin in (copy.deepcopy(elmo), pickle.loads(pickle.dumps(elmo)), torch.load(buffer, weights_only=False)):
+    for twin in (copy.deepcopy(elmo), pickle.loads(pickle.dumps(elmo))):
         assert repr(twin.cache) == f"LayerCache({str(folder)!r}, dtype='float64', max_gigabytes=0.5)"
         assert torch.equal(twin(ids).representations[0], expected)
         assert twin.cache.counts == Counts(read=4)
