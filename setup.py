@@ -51,6 +51,7 @@ setup(
     # AllenNLP is an extra because its own pins cannot be met on Python 3.11 and later: see docs/installation.md.
     extras_require={
         "allennlp": ALLENNLP,
+        "cache": ["lmdb"],  # AllenNLP brings it too
         "benchmark": ["matplotlib"],  # for --plot
         "test": ["hypothesis", "pytest", "pytest-timeout"],
         "lint": ["mypy", "ruff"],
