@@ -1,0 +1,50 @@
+import io
+import re
+import tarfile
+from pathlib import Path
+
+import torch
+
+from elmo_plugin.formats import read_pair, read_weights
+from elmo_plugin.formats.record import BiLmRecord
+from tests import tiny
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "pretraining.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(tmp_path, monkeypatch):
+    """On an archive of a language model: its biLM, softmax and vocabulary."""
+    weights = read_pair(*tiny.write(tmp_path / "bilm"))
+    softmax = {"weight": torch.ones(4, 6), "bias": torch.zeros(4)}
+    record = BiLmRecord(
+        weights.options,
+        "trained",
+        vocabulary=["<S>", "</S>", "<UNK>", "the"],
+        softmax={part: f"softmax.{part}" for part in softmax},
+    )
+    state = {"_extra_state": record.to_tensor()}
+    state.update({f"bilm.{name}": tensor for name, tensor in weights.tensors.items()})
+    state.update({f"softmax.{part}": tensor for part, tensor in softmax.items()})
+    content = io.BytesIO()
+    torch.save(state, content)
+    (tmp_path / "runs" / "builtin").mkdir(parents=True)
+    with tarfile.open(tmp_path / "runs" / "builtin" / "model.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo("weights.th")
+        member.size = len(content.getvalue())
+        archive.addfile(member, io.BytesIO(content.getvalue()))
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+    exec(example, {})
+
+    exported, small = read_weights("bilm/weights.hdf5"), read_weights("bilm.safetensors")
+    assert exported.vocabulary == record.vocabulary and exported.softmax is not None
+    assert small.softmax is None and "warm.hidden" in small.tensors
+
+
+def test_links_lead_somewhere():
+    links = [link for link in re.findall(r"\]\(([^)#]+)", TEXT) if "://" not in link]
+
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
