@@ -7,6 +7,7 @@ import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
+from torch import nn
 
 from elmo_plugin.adapters.weight_sources import find_weights
 from elmo_plugin.engine.errors import ShapeError
@@ -28,7 +29,8 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
 
     # Parameters
 
-    input_size : width of the input; any width from scratch, the biLM's projection with `weights`.
+    input_size : width of the input. With `weights` None for the biLM's projection; another width puts a linear map
+        in front, which is trained in any case.
     hidden_size : width of the output of one direction (the biLM's `projection_dim`).
     cell_size : cells of each layer and direction; None for `hidden_size`, which means no projection.
     num_layers : layers of each direction.
@@ -66,11 +68,12 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
             raise ConfigurationError(f'"state" is {state!r}; the encoder elmo_bilm takes "{RESET}" or "{CARRIED}".')
         self._weights_name = weights
         self._options: Optional[BiLmOptions] = None
+        self._input_map: Optional[nn.Linear] = None
+        if input_size is not None and input_size < 1:
+            raise ConfigurationError(f'"input_size" is {input_size}, expected a whole number of at least 1.')
         if weights is None:
             if input_size is None or hidden_size is None:
                 raise ConfigurationError('elmo_bilm needs "input_size" and "hidden_size", or "weights".')
-            if input_size < 1:
-                raise ConfigurationError(f'"input_size" is {input_size}, expected a whole number of at least 1.')
             options = LstmOptions(
                 dim=hidden_size if cell_size is None else cell_size,
                 projection_dim=hidden_size,
@@ -83,17 +86,19 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         else:
             found = find_weights(weights, serialization_dir=serialization_dir, part=LSTM_ONLY)
             self._options = found.options
-            sizes = {"input_size": input_size, "hidden_size": hidden_size, "cell_size": cell_size}
-            given = {**sizes, "num_layers": num_layers, "cell_clip": cell_clip, "projection_clip": projection_clip}
+            sizes = {"hidden_size": hidden_size, "cell_size": cell_size, "num_layers": num_layers}
+            given = {**sizes, "cell_clip": cell_clip, "projection_clip": projection_clip}
             _check_given({**given, "use_skip_connections": use_skip_connections}, found.options.lstm, weights)
             self._lstm = _stack_of(found, backend)
+            if input_size not in (None, self._lstm.input_dim):
+                self._input_map = nn.Linear(input_size, self._lstm.input_dim)
         for parameter in self._lstm.parameters():
             parameter.requires_grad_(trainable)
         self._keeper = StateKeeper(state)
 
     @overrides
     def get_input_dim(self) -> int:
-        return self._lstm.input_dim
+        return self._lstm.input_dim if self._input_map is None else self._input_map.in_features
 
     @overrides
     def get_output_dim(self) -> int:
@@ -123,8 +128,7 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         if inputs.dim() != 3 or inputs.shape[-1] != self.get_input_dim():
             raise ShapeError(
                 f"elmo_bilm: the inputs have shape {tuple(inputs.shape)}, expected (batch, steps, "
-                f"{self.get_input_dim()}). Adjust the width of what stands in front of it, or put a layer between that "
-                'changes it (encoder "compose" with "feedforward").'
+                f'{self.get_input_dim()}). Give "input_size" the width of what stands in front of it.'
             )
         batch, steps = inputs.shape[:2]
         if mask is None:
@@ -134,7 +138,10 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
             raise ShapeError("elmo_bilm: a row of the mask has padding in front of or between its steps.")
         packing = Packing(lengths.tolist(), inputs.device)
         begun = self._keeper.begin(self._lstm.zero_state(batch, inputs))
-        layers, final = self._lstm(packing.pack(inputs), packing, begun.select(packing.order))
+        packed = packing.pack(inputs)
+        if self._input_map is not None:
+            packed = self._input_map(packed)
+        layers, final = self._lstm(packed, packing, begun.select(packing.order))
         self._keeper.end(begun, final, packing.order)
         return packing.unpack(layers[-1], batch, steps)
 
@@ -168,7 +175,6 @@ def _stack_of(found: WeightSet, backend: str) -> BiLstm:
 def _check_given(given: Mapping[str, Any], options: LstmOptions, weights: str) -> None:
     """Refuse a parameter that says something else than the weights; one with its default says nothing."""
     expected = {
-        "input_size": options.projection_dim,
         "hidden_size": options.projection_dim,
         "cell_size": options.dim,
         "num_layers": options.n_layers,
@@ -179,8 +185,6 @@ def _check_given(given: Mapping[str, Any], options: LstmOptions, weights: str) -
     defaults = inspect.signature(ElmoBiLmEncoder.__init__).parameters
     for name, value in given.items():
         if value not in (defaults[name].default, expected[name]):
-            advice = ', or put a layer in front that changes the width (encoder "compose" with "feedforward")'
             raise ConfigurationError(
-                f'"{name}" is {value}, but the biLM of "weights" ({weights}) has {expected[name]}. Leave it out'
-                f"{advice if name == 'input_size' else ''}."
+                f'"{name}" is {value}, but the biLM of "weights" ({weights}) has {expected[name]}. Leave it out.'
             )

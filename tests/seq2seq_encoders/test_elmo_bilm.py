@@ -87,6 +87,22 @@ def test_it_equals_allennlps_stack(tmp_path):
     torch.testing.assert_close(encoder(inputs(6), MASK), expected, rtol=0, atol=5e-6)
 
 
+def test_input_of_another_width_goes_through_a_linear_map(weights):
+    encoder, plain = build(weights=weights, input_size=9, trainable=False), build(weights=weights)
+    given = inputs(9)
+
+    vectors = encoder(given, MASK)
+    vectors.sum().backward()
+
+    assert (encoder.get_input_dim(), encoder.get_output_dim()) == (9, plain.get_output_dim())
+    assert torch.equal(vectors, plain(encoder._input_map(given), MASK))
+    assert [name for name, p in encoder.named_parameters() if p.grad is not None] == [
+        "_input_map.weight",
+        "_input_map.bias",
+    ]
+    assert build(weights=weights, input_size=6)._input_map is None
+
+
 def test_frozen_stack_passes_gradients_to_its_input(weights):
     encoder = build(weights=weights, trainable=False)
     below = inputs(6).requires_grad_()
@@ -127,7 +143,6 @@ def test_mask_with_a_hole_is_refused(weights):
 @pytest.mark.parametrize(
     "parameters,match",
     [
-        ({"input_size": 5}, '"input_size" is 5.*has 6.*"compose"'),
         ({"cell_size": 5}, '"cell_size" is 5'),
         ({"num_layers": 3}, '"num_layers" is 3'),
         ({"cell_clip": 5.0}, r'"cell_clip" is 5\.0.*has 3\.0\. Leave it out\.'),
@@ -150,9 +165,11 @@ def test_nothing_is_no_size(name):
 
 
 @pytest.mark.parametrize("size", [0, -1])
-def test_input_without_a_width_is_refused(size):
+def test_input_without_a_width_is_refused(weights, size):
     with pytest.raises(ConfigurationError, match=f'"input_size" is {size}, expected .* at least 1'):
         build(input_size=size, hidden_size=4)
+    with pytest.raises(ConfigurationError, match=f'"input_size" is {size}'):
+        build(input_size=size, weights=weights)
 
 
 @pytest.mark.parametrize("shape", [(3, 5, 7), (3, 5), (1, 3, 5, 6)], ids=str)
@@ -170,8 +187,8 @@ def test_archive_loads_without_the_weights(weights, tmp_path):
     tiny.write(tmp_path / "embedder", seed=1)
     configuration = tagging.config(
         tmp_path,
-        {"type": "elmo", "weights": str(tmp_path / "embedder"), "projection_dim": 6, "dropout": 0.0},
-        encoder={"type": "elmo_bilm", "weights": weights},
+        {"type": "elmo", "weights": str(tmp_path / "embedder"), "projection_dim": 7, "dropout": 0.0},
+        encoder={"type": "elmo_bilm", "weights": weights, "input_size": 7},
         width=6,
         epochs=1,
     )
@@ -181,4 +198,4 @@ def test_archive_loads_without_the_weights(weights, tmp_path):
 
     loaded = load_archive(tmp_path / "run" / "model.tar.gz").model
 
-    assert torch.equal(loaded.encoder(inputs(6), MASK), trained.encoder(inputs(6), MASK))
+    assert torch.equal(loaded.encoder(inputs(7), MASK), trained.encoder(inputs(7), MASK))
