@@ -2,8 +2,10 @@
 
 import argparse
 from pathlib import Path
+from typing import List
 
 from allennlp.commands.subcommand import Subcommand
+from allennlp.common.checks import ConfigurationError
 from overrides import overrides
 
 
@@ -29,7 +31,9 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.corpus.text import Corpus
     from elmo_plugin.corpus.vocabulary import build_vocabulary, write_vocabulary
 
-    report = build_vocabulary(Corpus(args.corpus), args.max_size, args.min_count)
+    corpus = Corpus(args.corpus)
+    _check_output(args.output, corpus.files)
+    report = build_vocabulary(corpus, args.max_size, args.min_count)
     write_vocabulary(report.words, args.output)
     unknown = report.tokens - report.covered_tokens
     print(f"sentences       {report.sentences:>15,}")
@@ -37,3 +41,11 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     print(f"distinct words  {report.types:>15,}")
     print(f"vocabulary      {len(report.words):>15,}   in {args.output}, with <S>, </S>, <UNK>")
     print(f"coverage        {100 * report.coverage:>14.2f}%   {unknown:,} tokens are unknown words")
+
+
+def _check_output(output: Path, text: List[Path]) -> None:
+    """Refuse, before the work, a folder and what would be overwritten by mistake."""
+    if output.is_dir():
+        raise ConfigurationError(f"{output}: is a folder, expected the file to write.")
+    if output.exists() and any(output.samefile(file) for file in text):
+        raise ConfigurationError(f"{output}: is part of the text, expected another file to write.")

@@ -43,7 +43,12 @@ def find_files(source: Source) -> List[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = [child for child in path.iterdir() if child.is_file() and not child.name.startswith(".")]
+        children = [child for child in sorted(path.iterdir()) if not child.name.startswith(".")]
+        found = [child for child in children if child.is_file()]
+        folders = ", ".join(child.name for child in children if child.is_dir())
+        if folders:
+            message = "corpus: %s: the folders in it are not read (%s); the pattern %s/** takes them in"
+            logger.warning(message, path, folders, path)
         what = "folder holds no files"
     else:
         found = [Path(name) for name in glob.glob(str(source), recursive=True) if os.path.isfile(name)]
@@ -77,6 +82,8 @@ class Corpus:
     ) -> None:
         if max_sentences is not None and max_sentences < 1:
             raise OptionsError(f"corpus: max_sentences is {max_sentences}, expected at least 1.")
+        if block_sentences < 1:
+            raise OptionsError(f"corpus: block_sentences is {block_sentences}, expected at least 1.")
         self.source = source
         self.files = find_files(source)
         self._max_sentences = max_sentences
@@ -175,7 +182,7 @@ def read_sentences(file: Path) -> Iterator[List[str]]:
 def _read_lines(file: Path) -> Iterator[List[str]]:
     opened = gzip.open(file, "rb") if file.suffix == ".gz" else open(file, "rb")
     number = 0
-    with opened as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as lines:
+    with opened as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n") as lines:
         try:
             for line in lines:
                 number += 1

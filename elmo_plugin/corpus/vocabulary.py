@@ -65,7 +65,10 @@ def read_vocabulary(path: Path) -> List[str]:
 
     `FormatError` when it does not start with `<S>`, `</S>`, `<UNK>` or holds a word twice.
     """
-    words = path.read_text(encoding="utf-8").split("\n")
+    try:
+        words = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: {error}; expected one word a line in UTF-8.") from error
     if words and words[-1] == "":
         words.pop()
     if tuple(words[:3]) != SPECIAL_WORDS:

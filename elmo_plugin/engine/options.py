@@ -172,10 +172,11 @@ class BiLmOptions:
         `OptionsError`, naming the file, the key, what was found and what was expected.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise OptionsError(f"{path}: cannot be read ({error.strerror}); expected an options.json.") from error
-        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both ValueErrors
+        # UnicodeDecodeError and JSONDecodeError are both ValueErrors.
+        except (ValueError, RecursionError) as error:
             raise OptionsError(f"{path}: not a JSON text in UTF-8 ({error}); expected an options.json.") from error
         return cls.from_dict(data, source=str(path))
 

@@ -76,7 +76,7 @@ def read_vocabulary(path: Path) -> List[str]:
     `WeightFileError` if it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise WeightFileError(f"{path}: cannot be read ({error}); expected one word a line in UTF-8.") from error
     # not splitlines(), which also cuts at characters that may be words; bilm-tf strips each line

@@ -83,10 +83,10 @@ class ElmoLanguageModel(Model):
     def forward(
         self,
         words: torch.Tensor,
-        forward_inputs: torch.Tensor,
-        backward_inputs: torch.Tensor,
-        forward_targets: torch.Tensor,
-        backward_targets: torch.Tensor,
+        forward_inputs: Optional[torch.Tensor] = None,
+        backward_inputs: Optional[torch.Tensor] = None,
+        forward_targets: Optional[torch.Tensor] = None,
+        backward_targets: Optional[torch.Tensor] = None,
     ) -> Dict[str, torch.Tensor]:
         """
         Run one cut of the streams.
@@ -100,7 +100,16 @@ class ElmoLanguageModel(Model):
         # Returns
 
         `loss` : mean of both directions' mean token cross-entropies, in training times `loss_scale`.
+
+        # Raises
+
+        `ConfigurationError` for a batch of another data loader, `ShapeError` for words of another biLM.
         """
+        if forward_inputs is None or backward_inputs is None or forward_targets is None or backward_targets is None:
+            raise ConfigurationError(
+                f"{_WHERE}: the batch holds single sentences, expected streams of text. Give the data loaders "
+                '"type": "elmo_corpus".'
+            )
         self._check_words(words)
         hidden = self._hidden(words, forward_inputs, backward_inputs)  # (2 * rows * steps, projection)
         targets = torch.stack([forward_targets, backward_targets]).view(2, -1)

@@ -55,6 +55,8 @@ class ElmoCorpusVocabulary(Vocabulary):
                 report.tokens,
             )
             words = report.words
+        # AllenNLP's vocabulary files hold this for a line break, so that such a word would be read back as another.
+        words = [word for word in words if "@@NEWLINE@@" not in word]
         return cls(non_padded_namespaces=["*tags", "*labels", namespace], tokens_to_add={namespace: words})
 
 

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("allennlp")
 
 from allennlp.commands import parse_args  # noqa: E402
+from allennlp.common.checks import ConfigurationError  # noqa: E402
 
 import elmo_plugin.commands.elmo_vocabulary  # noqa: E402, F401
 
@@ -22,3 +23,25 @@ def test_writes_and_reports(tmp_path, capsys, monkeypatch):
     report = " ".join(capsys.readouterr().out.replace(str(output), "FILE").split())
     expected = "sentences 3 tokens 7 distinct words 4 vocabulary 5 in FILE, with <S>, </S>, <UNK> coverage 71.43%"
     assert report == expected + " 2 tokens are unknown words"
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["allennlp", "elmo-vocabulary", *map(str, arguments)])
+    _, args = parse_args("allennlp")
+    args.func(args)
+
+
+def test_text_is_not_overwritten(tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("a b a\n")
+    (tmp_path / "link").symlink_to(tmp_path / "text")
+    for output in (tmp_path / "text", tmp_path / "link"):
+        with pytest.raises(ConfigurationError, match="is part of the text, expected another file"):
+            run(monkeypatch, tmp_path / "text", "-o", output)
+
+    assert (tmp_path / "text").read_text() == "a b a\n"
+
+
+def test_a_folder_as_output_is_refused_before_the_work(tmp_path, monkeypatch):
+    (tmp_path / "text").write_bytes(b"\xff")  # an error of its own, as soon as it is read
+    with pytest.raises(ConfigurationError, match="is a folder, expected the file to write"):
+        run(monkeypatch, tmp_path / "text", "-o", tmp_path)

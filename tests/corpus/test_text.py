@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from elmo_plugin.corpus.text import Corpus, CorpusCounts, find_files
+from elmo_plugin.engine.errors import OptionsError
 
 
 @pytest.fixture
@@ -105,6 +106,26 @@ def test_workers_share_the_text(folder, count):
     shares = [flat(Corpus(folder, worker=(index, count))) for index in range(count)]
 
     assert sorted(words for share in shares for words in share) == sorted(TEXT)
+
+
+def test_block_sentences_below_one(folder):
+    with pytest.raises(OptionsError, match="block_sentences is 0, expected at least 1"):
+        Corpus(folder, block_sentences=0)
+
+
+def test_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    (tmp_path / "a").write_text("the cat\nthe dog\n", encoding="utf-8-sig")
+
+    assert flat(Corpus(tmp_path / "a")) == [["the", "cat"], ["the", "dog"]]
+
+
+def test_folders_in_a_folder_are_named(folder, caplog):
+    (folder / "more").mkdir()
+    (folder / "more" / "d.txt").write_text("eight\n")
+    with caplog.at_level(logging.WARNING):
+        assert flat(Corpus(folder)) == TEXT
+    assert "the folders in it are not read (more)" in caplog.text
+    assert flat(Corpus(f"{folder}/**")) == TEXT + [["eight"]]
 
 
 def test_broken_files_are_named(folder):

@@ -34,14 +34,21 @@ def test_round_trip(corpus, tmp_path):
     assert read_vocabulary(tmp_path / "new" / "vocabulary.txt") == words
 
 
+def test_byte_order_mark_is_no_part_of_a_word(tmp_path):
+    (tmp_path / "v").write_text("<S>\n</S>\n<UNK>\na\n", encoding="utf-8-sig")
+
+    assert read_vocabulary(tmp_path / "v") == ["<S>", "</S>", "<UNK>", "a"]
+
+
 @pytest.mark.parametrize(
     "text,message",
     [
+        ("<S>\n</S>\n<UNK>\n\udcff\n", r"v: .*expected one word a line in UTF-8"),
         ("a\nb\n", r"starts with \['a', 'b'\]"),
         ("<S>\n</S>\n<UNK>\na\na\n", r"1 words are repeated, among them \['a'\]"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, text, message):
-    (tmp_path / "v").write_text(text)
+    (tmp_path / "v").write_text(text, errors="surrogateescape")
     with pytest.raises(ValueError, match=message):
         read_vocabulary(tmp_path / "v")

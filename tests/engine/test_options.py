@@ -289,12 +289,19 @@ def test_from_file(tmp_path):
     assert BiLmOptions.from_file(path) == BiLmOptions.from_file(str(path)) == BiLmOptions.from_dict(PUBLISHED)
 
 
+def test_from_file_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "options.json").write_text(json.dumps(PUBLISHED), encoding="utf-8-sig")
+
+    assert BiLmOptions.from_file(tmp_path / "options.json") == BiLmOptions.from_dict(PUBLISHED)
+
+
 @pytest.mark.parametrize(
     "content,message",
     [
         (None, r"cannot be read \(No such file or directory\); expected an options\.json"),
         (b"{", r"not a JSON text in UTF-8 \(.*\); expected an options\.json"),
         (b"\x89HDF\r\n\x1a\n\xff\xff", r"not a JSON text in UTF-8 \(.*\); expected an options\.json"),
+        (b"[" * 200_000, r"not a JSON text in UTF-8 \(.*\); expected an options\.json"),
         (b"{}", "key 'lstm' is missing, expected a JSON object"),
     ],
 )

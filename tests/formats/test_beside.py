@@ -46,6 +46,11 @@ def test_vocabulary(tmp_path):
     assert vocabulary_beside(weights) == ["<S>", "</S>", "<UNK>", "a b", "x", "日本"]
 
 
+def test_vocabulary_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "vocab.txt").write_text("<S>\n</S>\n", encoding="utf-8-sig")
+    assert read_vocabulary(tmp_path / "vocab.txt") == ["<S>", "</S>"]
+
+
 def test_vocabulary_in_another_encoding(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes("naïve".encode("latin-1"))

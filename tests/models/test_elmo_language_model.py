@@ -9,6 +9,7 @@ pytest.importorskip("allennlp")
 
 from allennlp.common.checks import ConfigurationError  # noqa: E402
 from allennlp.data import Vocabulary  # noqa: E402
+from allennlp.data.data_loaders import MultiProcessDataLoader  # noqa: E402
 
 from elmo_plugin.data_loaders.elmo_corpus import ElmoCorpusLoader  # noqa: E402
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
@@ -85,6 +86,15 @@ def train(model, loader, epochs, lr):
             optimizer.zero_grad()
             model(**batch)["loss"].backward()
             optimizer.step()
+
+
+def test_batches_of_another_data_loader_are_refused(corpus):
+    model, _ = make(corpus)
+    loader = MultiProcessDataLoader(ElmoCorpusReader(), str(corpus), batch_size=2)
+    loader.index_with(model.vocab)
+
+    with pytest.raises(ConfigurationError, match='Give the data loaders "type": "elmo_corpus"'):
+        model(**next(iter(loader)))
 
 
 def test_untrained_perplexity_is_about_the_vocabulary_size(corpus):

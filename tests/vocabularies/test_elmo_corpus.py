@@ -45,6 +45,15 @@ def test_goes_through_an_archive(text, tmp_path):
     assert words_of(vocab_class.from_files(str(tmp_path / "vocabulary"))) == WORDS
 
 
+def test_word_that_allennlps_files_cannot_hold_is_left_out(tmp_path):
+    (tmp_path / "text").write_text("b @@NEWLINE@@ x@@NEWLINE@@y a b @@UNKNOWN@@ @@PADDING@@\n")
+    vocabulary = build(corpus=str(tmp_path / "text"))
+    vocabulary.save_to_files(str(tmp_path / "vocabulary"))
+
+    again = Vocabulary.from_files(str(tmp_path / "vocabulary"))
+    assert words_of(again) == words_of(vocabulary) == WORDS[:4] + ["@@PADDING@@", "@@UNKNOWN@@", "a"]
+
+
 def test_one_source_is_needed():
     with pytest.raises(ConfigurationError, match="either 'corpus' or 'file'"):
         build()
