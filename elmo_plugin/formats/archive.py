@@ -109,6 +109,8 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
         wanted = {"weights_only": True, "mmap": zipfile.is_zipfile(path)}
         extras = {name: value for name, value in wanted.items() if name in known}
         state = torch.load(path, map_location="cpu", **extras)
+    except MemoryError:
+        raise
     except Exception as error:  # a damaged file lets them raise anything
         raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
     if not isinstance(state, Mapping):
