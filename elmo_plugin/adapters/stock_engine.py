@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
+from elmo_plugin.engine.fingerprint import evidence_of, samples_of
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import check_tensors, expected_shapes
@@ -45,7 +46,7 @@ class StockEngine:
             self.bilm = BiLm(options, state="carried")
         for parameter in self.bilm.parameters():
             parameter.data = parameter.data.new_empty(0)
-        self._frozen: Optional[Tuple[Any, Dict[str, torch.Tensor]]] = None
+        self._frozen: Optional[Tuple[Any, Dict[str, torch.Tensor], torch.Tensor]] = None
 
     def run(self, stock: nn.Module, ids: torch.Tensor) -> BiLmOutput:
         """
@@ -73,10 +74,11 @@ class StockEngine:
     def _weights(self, stock: nn.Module) -> Dict[str, torch.Tensor]:
         if self.bilm.fine_tune:
             return _tensors_of(stock)
-        stamp = [(p.data_ptr(), p._version, p.dtype, p.device) for p in stock.parameters()]
-        if self._frozen is None or self._frozen[0] != stamp:
+        parameters = list(stock.parameters())
+        evidence, samples = evidence_of(parameters), samples_of(parameters)
+        if self._frozen is None or self._frozen[0] != evidence or not torch.equal(self._frozen[2], samples):
             with torch.no_grad():
-                self._frozen = (stamp, _tensors_of(stock))
+                self._frozen = (evidence, _tensors_of(stock), samples)
         return self._frozen[1]
 
 

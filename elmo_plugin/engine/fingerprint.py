@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 import torch
 
@@ -51,8 +51,8 @@ class Fingerprint:
     def of(self, bilm: BiLm) -> bytes:
         """Return `fingerprint(bilm)`."""
         tensors = [tensor for _, tensor in _tensors(bilm)]
-        evidence = (bilm.options, bilm.state, _precision(bilm)) + tuple(_evidence(tensor) for tensor in tensors)
-        samples = _samples(tensors)
+        evidence = (bilm.options, bilm.state, _precision(bilm)) + evidence_of(tensors)
+        samples = samples_of(tensors)
         if evidence != self._evidence or self._samples is None or not torch.equal(samples, self._samples):
             self._value = fingerprint(bilm)
             self._evidence, self._samples = evidence, samples
@@ -84,11 +84,22 @@ def _tensors(bilm: BiLm) -> Iterator[Tuple[str, torch.Tensor]]:
             yield name, buffer
 
 
-def _evidence(tensor: torch.Tensor) -> Tuple[Any, ...]:
-    version = -1 if tensor.is_inference() else tensor._version
-    return version, tensor.data_ptr(), tensor.dtype, tensor.device, tensor.shape, tensor.stride()
+def evidence_of(tensors: Sequence[torch.Tensor]) -> Tuple[Any, ...]:
+    """Return what changes when the tensors are replaced, moved, or written to otherwise than through `.data`."""
+    return tuple(
+        (
+            -1 if tensor.is_inference() else tensor._version,
+            tensor.data_ptr(),
+            tensor.dtype,
+            tensor.device,
+            tensor.shape,
+            tensor.stride(),
+        )
+        for tensor in tensors
+    )
 
 
-def _samples(tensors: List[torch.Tensor]) -> torch.Tensor:
+def samples_of(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return the values at some places of each tensor: enough to notice what was written through `.data`."""
     flat = [tensor.detach().reshape(-1) for tensor in tensors]
     return torch.cat([values[:: max(1, values.numel() // _SAMPLES_PER_TENSOR)] for values in flat])

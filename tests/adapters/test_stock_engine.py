@@ -64,3 +64,23 @@ def test_frozen_weights_are_converted_once(stock):
         next(stock.parameters()).mul_(2)
     engine.run(stock, ids)
     assert engine._frozen[1] is not first
+
+
+def test_what_is_written_through_data_is_seen(stock):
+    engine, fresh = StockEngine(stock), StockEngine(stock)
+    ids = batch_to_ids(tiny.SENTENCES)
+    engine.run(stock, ids)
+    for parameter in stock.parameters():
+        parameter.data.mul_(0.5)  # shows in no counter of PyTorch's
+
+    stock._elmo_lstm._states = None
+    actual = engine.run(stock, ids).layers
+    stock._elmo_lstm._states = None
+    assert torch.equal(actual, fresh.run(stock, ids).layers)
+
+
+def test_module_that_was_built_in_inference_mode_runs(tmp_path):
+    files = tiny.write(tmp_path)
+    with torch.inference_mode():
+        stock = _ElmoBiLm(*files)
+        assert StockEngine(stock).run(stock, batch_to_ids(tiny.SENTENCES)).layers.shape == (3, 5, 9, 12)
