@@ -198,6 +198,7 @@ class ElmoEmbedder(TokenEmbedder):
 
         The biLM, float32, on the CPU.
         """
+        self._prepare()
         tensors = {name: tensor.detach().float().cpu() for name, tensor in self.elmo.bilm.state_dict().items()}
         return WeightSet(self.elmo.bilm.options, tensors, vocabulary=self._vocabulary, source=self._source)
 
@@ -221,6 +222,10 @@ class ElmoEmbedder(TokenEmbedder):
                 f"the saved model has a biLM with the options {saved.to_dict()}, but the weights of this configuration "
                 f"({self._source}) have {ours.to_dict()}. Use the weights that it was trained with."
             )
+
+    def _save_to_state_dict(self, *arguments: Any) -> None:
+        self._prepare()  # a warm state of the weights that were loaded, not of those before
+        super()._save_to_state_dict(*arguments)
 
     def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *arguments: Any) -> None:
         rename_old_state(state_dict, prefix, self.get_extra_state())

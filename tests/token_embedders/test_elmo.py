@@ -433,6 +433,17 @@ def test_a_model_saved_warm_loads_carried_and_the_other_way_round(weights, ids):
     close(other(ids), warmed)
 
 
+def test_warm_state_that_is_saved_is_that_of_the_weights_that_were_loaded(weights, tmp_path):
+    tiny.write(tmp_path / "other", seed=1)
+    expected = build(weights=str(tmp_path / "other"), state="warm").elmo.bilm.warm.hidden
+    saved = build(weights=str(tmp_path / "other"), state="reset").state_dict()
+
+    for write in (lambda e: e.state_dict()["elmo.bilm.warm.hidden"], lambda e: e.weight_set().tensors["warm.hidden"]):
+        embedder = build(weights=weights, state="warm")
+        embedder.load_state_dict(saved)
+        assert torch.equal(write(embedder), expected)
+
+
 # The layers themselves
 
 
