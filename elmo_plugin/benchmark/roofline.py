@@ -8,7 +8,7 @@ memory where they do not fit the cache.
 
 import time
 from dataclasses import dataclass
-from typing import Callable, Dict, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -32,7 +32,7 @@ Shape = Tuple[int, int, int]
 @dataclass(frozen=True)
 class Rates:
     """
-    Measured rates of a machine, in float32 with so many threads.
+    The best measured rates of a machine, in float32 with so many threads.
 
     # Parameters
 
@@ -71,29 +71,36 @@ class Limit:
 
 class Roofline:
     """
-    Measures once and remembers.
+    Keeps the best rates that were ever measured: a neighbour can only make them worse.
 
     # Parameters
 
     device : where.
-    threads : number of threads that PyTorch is set to while this is used.
-    cache : size of the largest cache in bytes.
+    threads : number of threads that PyTorch is set to while this measures.
+    cache : size of the largest cache in bytes; None where it is not known.
     """
 
     def __init__(self, device: torch.device, threads: int, cache: Optional[int]) -> None:
         self._device = device
+        self._threads = threads
+        self._cache = cache
         self._products: Dict[Shape, float] = {}
-        self.rates = Rates(
-            device=str(device),
-            threads=threads,
-            peak=self.product_rate(_LARGE),
-            bandwidth=self._bandwidth(),
-            cache=cache,
-        )
+        self._bandwidth = 0.0
+
+    @property
+    def rates(self) -> Rates:
+        """The best so far."""
+        return Rates(str(self._device), self._threads, self._products[_LARGE], self._bandwidth, self._cache)
+
+    def measure(self, options: BiLmOptions, batch: int) -> None:
+        """Measure the machine, and the products of a biLM for so many sentences at once."""
+        for shape in [_LARGE, *_shapes(options, batch)]:
+            self._products[shape] = max(self._products.get(shape, 0.0), self._product_rate(shape))
+        self._bandwidth = max(self._bandwidth, self._memory_rate())
 
     def limit(self, options: BiLmOptions, batch: int, lengths: Sequence[Sequence[int]]) -> Limit:
         """
-        Return the limit for batches of text.
+        Return the limit for batches of text, for which `measure` was called.
 
         # Parameters
 
@@ -101,40 +108,34 @@ class Roofline:
         batch : sentences in a batch.
         lengths : words of each sentence of each batch.
         """
-        lstm = options.lstm
         words = sum(map(sum, lengths))
         tokens = sum(length + 2 for of_batch in lengths for length in of_batch)
         steps = sum(max(of_batch) + 2 for of_batch in lengths)
-        jobs = 2 * lstm.n_layers
-        gates = (lstm.projection_dim, 4 * lstm.dim)
-        shapes = [(_INPUT_ROWS,) + gates, (batch,) + gates]
-        if lstm.has_projection:
-            shapes.append((batch, lstm.dim, lstm.projection_dim))
+        jobs = 2 * options.lstm.n_layers
+        shapes = _shapes(options, batch)
         flops = [jobs * 2.0 * inner * outer * tokens / words for _, inner, outer in shapes]
         recurrent = sum(inner * outer for _, inner, outer in shapes[1:]) * _BYTES
-        fits = self.rates.cache is not None and recurrent <= self.rates.cache
+        fits = self._cache is not None and recurrent <= self._cache
         size = 0.0 if fits else jobs * recurrent * steps / words
         by_arithmetic, by_memory = sum(flops) / self.rates.peak, size / self.rates.bandwidth
         return Limit(
             words_per_second=1 / max(by_arithmetic, by_memory),
             bound="memory" if by_memory > by_arithmetic else "arithmetic",
-            products_per_second=1 / sum(work / self.product_rate(shape) for work, shape in zip(flops, shapes)),
+            products_per_second=1 / sum(work / self._products[shape] for work, shape in zip(flops, shapes)),
             flops_per_word=sum(flops),
             bytes_per_word=size,
         )
 
-    def product_rate(self, shape: Shape) -> float:
-        """Return multiplications and additions a second of `(rows, inner) x (inner, outer)`."""
-        if shape not in self._products:
-            rows, inner, outer = shape
-            inputs = torch.randn(rows, inner, device=self._device)
-            weight = torch.randn(outer, inner, device=self._device)
-            outputs = torch.empty(rows, outer, device=self._device)
-            seconds = self._fastest(lambda: torch.mm(inputs, weight.t(), out=outputs))
-            self._products[shape] = 2.0 * rows * inner * outer / seconds
-        return self._products[shape]
+    def _product_rate(self, shape: Shape) -> float:
+        """Multiplications and additions a second of `(rows, inner) x (inner, outer)`."""
+        rows, inner, outer = shape
+        inputs = torch.randn(rows, inner, device=self._device)
+        weight = torch.randn(outer, inner, device=self._device)
+        outputs = torch.empty(rows, outer, device=self._device)
+        seconds = self._fastest(lambda: torch.mm(inputs, weight.t(), out=outputs))
+        return 2.0 * rows * inner * outer / seconds
 
-    def _bandwidth(self) -> float:
+    def _memory_rate(self) -> float:
         rows, columns = _BEYOND_CACHE[self._device.type]
         matrix = torch.ones(rows, columns, device=self._device)
         vector = torch.ones(columns, device=self._device)
@@ -161,3 +162,11 @@ class Roofline:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
         return time.perf_counter() - begun
+
+
+def _shapes(options: BiLmOptions, batch: int) -> List[Shape]:
+    """The products of a layer: inputs of many steps, recurrence, projection."""
+    lstm = options.lstm
+    gates = (lstm.projection_dim, 4 * lstm.dim)
+    shapes = [(_INPUT_ROWS, *gates), (batch, *gates)]
+    return shapes + ([(batch, lstm.dim, lstm.projection_dim)] if lstm.has_projection else [])

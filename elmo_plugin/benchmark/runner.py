@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from typing import Any, Dict, List, Sequence
+from functools import partial
+from typing import Any, Callable, Dict, List, Sequence
 
 import torch
 
@@ -10,7 +11,7 @@ from elmo_plugin.benchmark import choice, indexing, machine, memory, plot, repor
 from elmo_plugin.benchmark.agreement import TOLERANCE
 from elmo_plugin.benchmark.arguments import fill_in, recorded
 from elmo_plugin.benchmark.peers import BASELINES, Peer, PeerUnavailableError, Setting, WeightFiles, entries
-from elmo_plugin.benchmark.roofline import Roofline
+from elmo_plugin.benchmark.roofline import Limit, Roofline
 from elmo_plugin.benchmark.sizes import SIZES, Model, random_model
 from elmo_plugin.benchmark.speed import Bench, Case, lengths_of
 from elmo_plugin.benchmark.truth import Truth
@@ -74,6 +75,8 @@ class Run:
         self._arguments = arguments
         self._device = _device(arguments.device)
         self._files = WeightFiles()
+        self._rooflines: Dict[int, Roofline] = {}
+        self._limits: List[Callable[[], Limit]] = []
         self._sentences = self._read_or_make()
         self.results = report.start(machine.describe(self._device), report.plain(recorded(arguments)))
         self.results["text"] = {
@@ -106,30 +109,30 @@ class Run:
                 self._memory(model, batch)
 
     def _speed(self, model: Model, threads: int) -> None:
-        roofline = Roofline(self._device, threads, machine.last_level_cache(self._device))
-        if threads not in [rates["threads"] for rates in self.results["rates"]]:
-            self.results["rates"].append(report.plain(roofline.rates))
         setting = Setting(self._device, threads, self._arguments.bilm_tf, self._files)
         peers, absent = choice.build(model, setting, self._arguments)
         self.results["absent"].update(absent)
         try:
             stock = next((peer for peer in peers if peer.name == BASELINES[0]), None)
-            self._cases(model, threads, peers, Truth(model, setting, stock), roofline)
+            self._cases(model, threads, peers, Truth(model, setting, stock))
         finally:
             for peer in peers:
                 peer.close()
 
-    def _cases(self, model: Model, threads: int, peers: Sequence[Peer], truth: Truth, roofline: Roofline) -> None:
+    def _cases(self, model: Model, threads: int, peers: Sequence[Peer], truth: Truth) -> None:
+        cache = machine.last_level_cache(self._device)
+        roofline = self._rooflines.setdefault(threads, Roofline(self._device, threads, cache))
         for batch in self._arguments.batches:
             for order in self._arguments.orders:
                 _say(f"{model.size}, batch {batch}, {order}, {threads} thread(s)")
                 batches = self._batches(batch, order)
                 lengths = lengths_of(batches)
                 case = Case(model.size, batch, order, threads, str(self._device))
-                limit = roofline.limit(model.options, batch, lengths)
+                roofline.measure(model.options, batch)
                 bench = Bench(peers, truth.for_batches(lengths), BASELINES)
-                result = bench.measure(case, batches, self._arguments.rounds, self._arguments.seconds, limit)
+                result = bench.measure(case, batches, self._arguments.rounds, self._arguments.seconds)
                 self.results["speed"].append(report.plain(result))
+                self._limits.append(partial(roofline.limit, model.options, batch, lengths))
                 self._save()
 
     def _memory(self, model: Model, batch: int) -> None:
@@ -172,6 +175,10 @@ class Run:
         return max(1, round(self._arguments.words / (_WORDS_IN_A_SENTENCE * size)))
 
     def _save(self) -> None:
+        """Write what there is, with limits from the best rates that were measured so far."""
+        self.results["rates"] = [report.plain(roofline.rates) for roofline in self._rooflines.values()]
+        for result, limit in zip(self.results["speed"], self._limits):
+            result["limit"] = report.plain(limit())
         report.write(self.results, self._arguments.output / "results.json")
 
 

@@ -83,7 +83,7 @@ class CaseResult:
     baseline : name of the peer that the ratios are taken to; None where it did not run.
     batches, words, padded : of one round: number of batches, of words, and of places in the padded batches.
     distinct : how many of the words of a batch are distinct.
-    limit : what the machine could do; None where it was not measured.
+    limit : what the machine could do; filled in later, once its rates are known.
     peers : one result each.
     """
 
@@ -115,9 +115,7 @@ class Bench:
         here = {peer.name for peer in peers}
         self._baseline = next((name for name in baselines if name in here), None)
 
-    def measure(
-        self, case: Case, batches: Sequence[Sequence[Sentence]], rounds: int, seconds: float, limit: Optional[Limit]
-    ) -> CaseResult:
+    def measure(self, case: Case, batches: Sequence[Sequence[Sentence]], rounds: int, seconds: float) -> CaseResult:
         """
         Check and measure.
 
@@ -126,7 +124,6 @@ class Bench:
         case : what this is.
         batches : the text of a round.
         rounds, seconds : as for `timing.in_turns`.
-        limit : goes into the result.
         """
         ids = [batch_to_ids(batch) for batch in batches]
         checks = _Checks()
@@ -149,7 +146,7 @@ class Bench:
             words=words,
             padded=sum(tensor.shape[0] * tensor.shape[1] for tensor in ids),
             distinct=sum(map(distinct_ratio, batches)) / len(batches),
-            limit=limit,
+            limit=None,
             peers=[
                 checks.result(peer, times.get(peer.name, []), times.get(baseline or ""), words) for peer in self._peers
             ],

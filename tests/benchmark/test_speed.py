@@ -40,7 +40,7 @@ TRUTH = Fake("truth", precision="float64")
 
 
 def measure(*peers, baselines=("slow",)):
-    return Bench(peers, TRUTH, baselines).measure(CASE, BATCHES, rounds=3, seconds=60, limit=None)
+    return Bench(peers, TRUTH, baselines).measure(CASE, BATCHES, rounds=3, seconds=60)
 
 
 def test_speeds_and_ratios():
@@ -143,7 +143,7 @@ def test_truth_runs_in_pieces_of_rows(monkeypatch):
             return super().layers(ids)
 
     truth = Watched("truth", precision="float64")
-    result = Bench([Fake("slow")], truth, ["slow"]).measure(CASE, BATCHES, 3, 60, None)
+    result = Bench([Fake("slow")], truth, ["slow"]).measure(CASE, BATCHES, 3, 60)
 
     assert shapes == [(1, 3), (1, 3), (1, 1), (1, 1)]
     assert result.peers[0].error < 1e-6
