@@ -60,6 +60,7 @@ def find_weights(
     weight_file: Optional[str] = None,
     serialization_dir: Optional[str] = None,
     part: str = BILM,
+    softmax: bool = False,
 ) -> WeightSet:
     """
     Read the biLM.
@@ -73,6 +74,7 @@ def find_weights(
     weights, options_file, weight_file : as for `source_name`; nothing for the biLM of this package.
     serialization_dir : the folder that AllenNLP trains in or loads from.
     part : what the asking component keeps in archives: `BILM`, or `LSTM_ONLY`, which the result may then be short of.
+    softmax : read the softmax of the language model too, where there is one.
 
     # Raises
 
@@ -82,8 +84,8 @@ def find_weights(
 
     def in_files() -> WeightSet:
         if options_file is not None and weight_file is not None:
-            return read_pair(options_file, weight_file, softmax=False)
-        return read_weights(source, softmax=False)
+            return read_pair(options_file, weight_file, softmax)
+        return read_weights(source, softmax)
 
     def in_folder(folder: str, name: str) -> Optional[WeightSet]:
         return archive.read_saved(folder, name, source, part)

@@ -7,7 +7,7 @@ import logging
 import os
 import zlib
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -71,6 +71,8 @@ class Corpus:
     max_sentences : keep only the first sentences, in the order of the files.
     block_sentences : sentences held in memory at a time, and the range within which they are shuffled.
     worker : `(index, count)`: of several workers, read only this one's share (whole shards when there are enough).
+    read_lines : yields the words of each line of a file, none for a line that is no sentence; by default words are
+        separated by white space.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Corpus:
         max_sentences: Optional[int] = None,
         block_sentences: int = 100_000,
         worker: Tuple[int, int] = (0, 1),
+        read_lines: Optional[Callable[[Path], Iterable[List[str]]]] = None,
     ) -> None:
         if max_sentences is not None and max_sentences < 1:
             raise OptionsError(f"corpus: max_sentences is {max_sentences}, expected at least 1.")
@@ -88,6 +91,7 @@ class Corpus:
         self.files = find_files(source)
         self._max_sentences = max_sentences
         self._block_sentences = block_sentences
+        self._read_lines = _read_lines if read_lines is None else read_lines
         index, count = worker
         self._by_file = count > 1 and len(self.files) >= count and max_sentences is None
         if self._by_file:
@@ -147,7 +151,7 @@ class Corpus:
             left = self._max_sentences
             self._taken = {}
             for file in self.files:
-                self._taken[file] = left and sum(1 for _ in zip(range(left), read_sentences(file)))
+                self._taken[file] = left and sum(1 for _ in zip(range(left), filter(None, self._read_lines(file))))
                 left -= self._taken[file]
         return self._taken
 
@@ -158,7 +162,7 @@ class Corpus:
         limit = None if limits is None else limits[file]
         block: List[List[str]] = []
         number = -1
-        for words in _read_lines(file):
+        for words in self._read_lines(file):
             self._lines += count_lines
             if not words:
                 continue
@@ -172,11 +176,6 @@ class Corpus:
                     block = []
         if block:
             yield block
-
-
-def read_sentences(file: Path) -> Iterator[List[str]]:
-    """Yield the sentences of one file as lists of words; blank lines are no sentences."""
-    return (words for words in _read_lines(file) if words)
 
 
 def _read_lines(file: Path) -> Iterator[List[str]]:

@@ -1,6 +1,7 @@
 """Pre-training and evaluation of the biLM as an AllenNLP model."""
 
 import math
+from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
@@ -12,6 +13,7 @@ from overrides import overrides
 from torch import distributed
 from torch.nn import functional
 
+from elmo_plugin.adapters.weight_sources import find_weights
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions
@@ -37,6 +39,9 @@ class ElmoLanguageModel(Model):
     # Parameters
 
     options : the biLM, in the layout of options.json. Its keys that describe a training are kept for the export only.
+    weights : instead of `options`: the biLM to train on, as the token embedder `elmo` names it, with its softmax.
+    new_softmax : with `weights`: begin with a new softmax over the words of the vocabulary, where the weights come
+        without one. Train it first, with the rest frozen: `"trainer": {"no_grad": ["^bilm\\."]}`.
     n_negative_samples : of the sampled softmax in training; `None` trains with the full softmax.
     dropout : on the input of every LSTM layer and on the output.
     loss_scale : factor on the loss that is differentiated. bilm-tf takes its gradient of loss * unroll_steps, which
@@ -50,17 +55,24 @@ class ElmoLanguageModel(Model):
     def __init__(
         self,
         vocab: Vocabulary,
-        options: Dict[str, Any],
+        options: Optional[Dict[str, Any]] = None,
+        weights: Optional[str] = None,
+        new_softmax: bool = False,
         n_negative_samples: Optional[int] = 8192,
         dropout: float = 0.1,
         loss_scale: float = 1.0,
         backend: str = "auto",
         vocabulary_namespace: str = "elmo_lm",
+        serialization_dir: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(vocab, **kwargs)
+        super().__init__(vocab, serialization_dir=serialization_dir, **kwargs)
         self.words = _words(vocab, vocabulary_namespace)
-        self.options = BiLmOptions.from_dict(options, source=_WHERE)
+        if (options is None) == (weights is None):
+            raise ConfigurationError(f"{_WHERE}: give either the options of a new biLM, or the weights to train on.")
+        start = None if weights is None else _starting_weights(weights, self.words, new_softmax, serialization_dir)
+        self.options = BiLmOptions.from_dict(options or {}, source=_WHERE) if start is None else start.options
+        self._source = _WHERE if weights is None else weights
         if self.options.n_tokens_vocab not in (None, len(self.words)):
             raise ConfigurationError(
                 f"{_WHERE}: the options say n_tokens_vocab {self.options.n_tokens_vocab}, but the vocabulary has "
@@ -69,6 +81,10 @@ class ElmoLanguageModel(Model):
             )
         self.bilm = BiLm(self.options, backend=backend, state="reset", fine_tune=True)
         self.softmax = LanguageModelSoftmax(len(self.words), self.options.lstm.projection_dim, n_negative_samples)
+        if start is not None:
+            self.bilm.load_tensors(start.tensors, start.source)
+            if start.softmax is not None:
+                self.softmax.load_state_dict(start.softmax)
         self.streams = StreamStates()
         self._unknown = self.words.index(UNKNOWN_WORD)
         self._dropout = dropout
@@ -215,7 +231,7 @@ class ElmoLanguageModel(Model):
     def get_extra_state(self) -> torch.Tensor:
         """Say in the checkpoint which biLM it holds, so that an archive can be used and exported as weights."""
         softmax = {"weight": "softmax.weight", "bias": "softmax.bias"}
-        return BiLmRecord(self.options, _WHERE, vocabulary=self.words, softmax=softmax).to_tensor()
+        return BiLmRecord(self.options, self._source, vocabulary=self.words, softmax=softmax).to_tensor()
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Refuse the checkpoint of another biLM."""
@@ -245,6 +261,32 @@ def _words(vocab: Vocabulary, namespace: str) -> List[str]:
             '{"type": "elmo_corpus", "corpus": ...}.'
         )
     return words
+
+
+def _starting_weights(weights: str, words: List[str], new_softmax: bool, serialization_dir: Optional[str]) -> WeightSet:
+    """Read a biLM to train on; its softmax, if it is kept, must be that of the vocabulary."""
+    found = find_weights(weights, serialization_dir=serialization_dir, softmax=True)
+    if new_softmax:
+        return _without_softmax(found, len(words))
+    if found.softmax is None:
+        raise ConfigurationError(
+            f'{_WHERE}: {weights} comes without a softmax. Train one first, with "new_softmax": true and the biLM '
+            "frozen (experiments/finetuning/softmax.jsonnet), and go on from the archive of that training."
+        )
+    n_words = len(found.softmax["bias"])
+    if n_words != len(words) or found.vocabulary not in (None, words):
+        raise ConfigurationError(
+            f"{_WHERE}: the vocabulary has {len(words)} words, but the softmax of {weights} is over {n_words} others. "
+            'Keep the vocabulary of the biLM: "vocabulary": {"type": "elmo_corpus", "weights": ...}.'
+        )
+    return found
+
+
+def _without_softmax(found: WeightSet, n_words: int) -> WeightSet:
+    options = found.options
+    if options.n_tokens_vocab is not None and not options.is_word_level:
+        options = replace(options, n_tokens_vocab=n_words)  # a remark of the last training
+    return replace(found, options=options, softmax=None, vocabulary=None)
 
 
 def _exp(loss: float) -> float:

@@ -8,4 +8,6 @@ local bilm(weights, dim) = {
 {
   // The small one of the package: 2 layers, 512 cells, projection 128.
   builtin: bilm("builtin", 256),
+  // That of the variable BILM: a name, a weight file or the archive of a training.
+  any(dim):: bilm(std.extVar("BILM"), dim),
 }

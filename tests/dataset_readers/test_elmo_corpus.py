@@ -5,7 +5,9 @@ from torch import distributed
 
 pytest.importorskip("allennlp")
 
-from allennlp.data import DatasetReader  # noqa: E402
+from allennlp.common.checks import ConfigurationError  # noqa: E402
+from allennlp.data import DatasetReader, Instance, Token  # noqa: E402
+from allennlp.data.fields import ListField, MetadataField, TextField  # noqa: E402
 
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
 
@@ -44,3 +46,46 @@ def test_word_table_follows_the_parameters():
 
     assert ElmoCorpusReader(max_characters_per_token=7).word_table(vocabulary).inputs([0]).shape == (1, 7)
     assert ElmoCorpusReader(word_level=True).word_table(vocabulary).inputs([0, 1]).tolist() == [1, 2]
+
+
+class PairReader(DatasetReader):
+    """Two texts and a list of texts in an instance."""
+
+    def _read(self, file_path):
+        for number in range(2):
+            fields = {name: TextField([Token(name), Token(str(number))]) for name in ("first", "second")}
+            fields["more"] = ListField([TextField([Token("x")]), TextField([Token("y")])])
+            yield Instance({**fields, "number": MetadataField(number)})
+
+
+def sentences(text, **parameters):
+    blocks = ElmoCorpusReader(task_reader=PairReader(), **parameters).corpus(text).blocks()
+    return [" ".join(words) for block in blocks for words in block]
+
+
+def test_text_of_a_task(text):
+    assert sentences(text) == ["first 0", "second 0", "x", "y", "first 1", "second 1", "x", "y"]
+    assert sentences(text, fields=["second"]) == ["second 0", "second 1"]
+    assert sentences(text, max_sentences=3) == ["first 0", "second 0", "x"]
+
+
+def test_fields_that_hold_no_text_are_named(text):
+    with pytest.raises(ConfigurationError, match=r"expected text in the fields \['number'\] of PairReader; .*'second'"):
+        sentences(text, fields=["number"])
+    with pytest.raises(ConfigurationError, match="fields are those of a task_reader"):
+        ElmoCorpusReader(fields=["number"])
+
+
+def test_text_of_a_task_is_shared_out_once(text, tmp_path):
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meeting", rank=0, world_size=1)
+    try:
+        read = []
+        for rank in range(2):
+            with mock.patch.multiple(distributed, get_rank=lambda rank=rank: rank, get_world_size=lambda: 2):
+                read.append(sentences(text, fields=["first"]))
+        with pytest.raises(ConfigurationError, match="max_sentences would be another number"):
+            sentences(text, max_sentences=1)
+    finally:
+        distributed.destroy_process_group()
+
+    assert read == [["first 0"], ["first 1"]]

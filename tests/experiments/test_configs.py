@@ -3,15 +3,19 @@
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict
 
 import pytest
+import torch
 
 pytest.importorskip("allennlp_models.classification")
 
 from allennlp.commands.train import train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
+
+from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent / "experiments"
 CONFIGS = sorted(ROOT.rglob("*.jsonnet"))
@@ -37,8 +41,18 @@ SMALLER: Dict[str, Dict[str, Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def bilm(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The built-in biLM with a vocabulary and a softmax."""
+    path = tmp_path_factory.mktemp("bilm") / "bilm.safetensors"
+    words = ["<S>", "</S>", "<UNK>", "the", "cat", "sat", "saw"]
+    softmax = {"weight": torch.zeros(len(words), 128), "bias": torch.zeros(len(words))}
+    write_weights(replace(read_weights("builtin"), softmax=softmax, vocabulary=words), path)
+    return str(path)
+
+
 @pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
     """Put small files where the variables of the experiments point."""
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(TREES)
@@ -46,6 +60,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     for variable in ("SST_DATA", "LM_DATA"):
         monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setenv("BILM", bilm)
 
 
 def test_experiments_are_found() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("allennlp")
@@ -7,6 +9,8 @@ from allennlp.common.checks import ConfigurationError  # noqa: E402
 from allennlp.data import Vocabulary  # noqa: E402
 
 from elmo_plugin.corpus.vocabulary import write_vocabulary  # noqa: E402
+from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
+from tests import tiny  # noqa: E402
 
 WORDS = ["<S>", "</S>", "<UNK>", "b", "a", "ü"]
 
@@ -55,5 +59,17 @@ def test_word_that_allennlps_files_cannot_hold_is_left_out(tmp_path):
 
 
 def test_one_source_is_needed():
-    with pytest.raises(ConfigurationError, match="either 'corpus' or 'file'"):
-        build()
+    for parameters in ({}, {"corpus": "text", "file": "vocabulary.txt"}, {"weights": "builtin", "file": "x"}):
+        with pytest.raises(ConfigurationError, match="either 'corpus', 'file' or 'weights'"):
+            build(**parameters)
+
+
+def test_keeps_the_vocabulary_of_a_bilm(text, tmp_path):
+    tiny.write(tmp_path / "bilm")
+    weights = read_weights(tmp_path / "bilm")
+    write_weights(replace(weights, vocabulary=WORDS[::-1]), tmp_path / "with.safetensors")
+
+    assert words_of(build(weights=str(tmp_path / "with.safetensors"), corpus=str(text))) == WORDS[::-1]
+    assert words_of(build(weights=str(tmp_path / "bilm"), corpus=str(text), max_size=5)) == WORDS[:5]
+    with pytest.raises(ConfigurationError, match="bilm comes without a vocabulary. Give 'corpus' as well"):
+        build(weights=str(tmp_path / "bilm"))
