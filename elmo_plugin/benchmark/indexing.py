@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
 
@@ -11,9 +11,11 @@ from elmo_plugin.benchmark import timing
 from elmo_plugin.benchmark.peers.allennlp import import_elmo
 from elmo_plugin.benchmark.text import Sentence
 from elmo_plugin.benchmark.timing import Spread
+from elmo_plugin.engine import characters
 
 Batches = Sequence[Sequence[Sentence]]
-ToTensors = Callable[[Batches], List[torch.Tensor]]
+Tensors = Callable[[], List[torch.Tensor]]
+ToTensors = Callable[[Batches], Tensors]
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class IndexingResult:
 
     # Parameters
 
-    what : "token indexer", from tokens to the tensor of a batch, or "batch_to_ids".
+    what : "token indexer", from the tokens of text fields to the tensor of a batch, or "batch_to_ids". "new words":
+        this package remembers no word from before; one that comes again in the text is remembered.
     words : of one round.
     equal : whether the tensors are equal to AllenNLP's; where not there are no times.
     seconds, stock_seconds : of each round, here and in AllenNLP.
@@ -51,11 +54,11 @@ def measure(batches: Batches, rounds: int, seconds: float) -> List[IndexingResul
     words = sum(len(sentence) for batch in batches for sentence in batch)
     results = []
     for what, (ours, stock) in _ways().items():
-        equal = all(torch.equal(one, other) for one, other in zip(ours(batches), stock(batches)))
+        ready = {"stock": stock(batches), "ours": ours(batches)}
+        equal = all(torch.equal(one, other) for one, other in zip(ready["ours"](), ready["stock"]()))
         times: Dict[str, List[float]] = {"ours": [], "stock": []}
         if equal:
-            tasks = {"stock": partial(_timed, stock, batches), "ours": partial(_timed, ours, batches)}
-            times = timing.in_turns(tasks, rounds, seconds)
+            times = timing.in_turns({name: partial(_timed, task) for name, task in ready.items()}, rounds, seconds)
         results.append(
             IndexingResult(
                 what=what,
@@ -70,44 +73,58 @@ def measure(batches: Batches, rounds: int, seconds: float) -> List[IndexingResul
     return results
 
 
-def _ways() -> Dict[str, Any]:
+def _ways() -> Dict[str, Tuple[ToTensors, ToTensors]]:
+    """What is compared: here and in AllenNLP."""
     elmo = import_elmo()
     from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-    from elmo_plugin.engine.characters import batch_to_ids
     from elmo_plugin.token_indexers.elmo import ElmoIndexer
 
+    indexers = partial(_index, ElmoIndexer()), partial(_index, ELMoTokenCharactersIndexer())
+    functions = partial(_convert, characters.batch_to_ids), partial(_convert, elmo.batch_to_ids)
     return {
-        "token indexer": (partial(_index, ElmoIndexer()), partial(_index, ELMoTokenCharactersIndexer())),
-        "batch_to_ids": (partial(_convert, batch_to_ids), partial(_convert, elmo.batch_to_ids)),
+        "token indexer": indexers,
+        "token indexer, new words": (partial(_forgetting, indexers[0]), indexers[1]),
+        "batch_to_ids": functions,
+        "batch_to_ids, new words": (partial(_forgetting, functions[0]), functions[1]),
     }
 
 
-def _index(indexer: Any, batches: Batches) -> List[torch.Tensor]:
-    """As a data loader does it: fields, indices, padding, one tensor."""
+def _index(indexer: Any, batches: Batches) -> Tensors:
+    """As a data loader does it: indices, padding, one tensor. A reader has made tokens and fields before."""
     from allennlp.data import Token, Vocabulary
     from allennlp.data.fields import TextField
 
+    fields = [[TextField([Token(word) for word in sentence], {"elmo": indexer}) for sentence in b] for b in batches]
     vocabulary = Vocabulary()
-    tensors = []
-    for batch in batches:
-        fields = [TextField([Token(word) for word in sentence], {"elmo": indexer}) for sentence in batch]
-        for field in fields:
-            field.index(vocabulary)
-        padding: Dict[str, int] = {}
-        for field in fields:
-            for key, length in field.get_padding_lengths().items():
-                padding[key] = max(length, padding.get(key, 0))
-        tensor_dict = fields[0].batch_tensors([field.as_tensor(padding) for field in fields])
-        tensors.append(tensor_dict["elmo"]["elmo_tokens"])
-    return tensors
+    return lambda: [_tensor(batch, vocabulary) for batch in fields]
 
 
-def _convert(batch_to_ids: Any, batches: Batches) -> List[torch.Tensor]:
-    return [batch_to_ids(batch) for batch in batches]
+def _tensor(fields: Sequence[Any], vocabulary: Any) -> torch.Tensor:
+    padding: Dict[str, int] = {}
+    for field in fields:
+        field.index(vocabulary)
+        for key, length in field.get_padding_lengths().items():
+            padding[key] = max(length, padding.get(key, 0))
+    tensor_dict = fields[0].batch_tensors([field.as_tensor(padding) for field in fields])
+    return tensor_dict["elmo"]["elmo_tokens"]
 
 
-def _timed(to_tensors: ToTensors, batches: Batches) -> float:
+def _convert(batch_to_ids: Any, batches: Batches) -> Tensors:
+    return lambda: [batch_to_ids(batch) for batch in batches]
+
+
+def _forgetting(to_tensors: ToTensors, batches: Batches) -> Tensors:
+    tensors = to_tensors(batches)
+
+    def forget_and_convert() -> List[torch.Tensor]:
+        characters.remembered_rows.cache_clear()
+        return tensors()
+
+    return forget_and_convert
+
+
+def _timed(tensors: Tensors) -> float:
     begun = time.perf_counter()
-    to_tensors(batches)
+    tensors()
     return time.perf_counter() - begun

@@ -13,10 +13,11 @@ from overrides import overrides
 
 from elmo_plugin.adapters.weight_sources import find_architecture
 from elmo_plugin.engine import characters
+from elmo_plugin.engine.word_rows import DTYPE
 from elmo_plugin.engine.words import index_vocabulary, index_words
 
-# Ids are kept in two bytes and become int64 when a batch is made.
-LARGEST_CHARACTER_ID = np.iinfo(np.int16).max
+# Ids are kept narrow and become int64 when a batch is made.
+LARGEST_CHARACTER_ID = np.iinfo(DTYPE).max
 
 
 @TokenIndexer.register("elmo")
@@ -73,6 +74,7 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
                 "one byte."
             )
         self._check_tokens_to_add()
+        self._added_symbols = tuple(self._mapper.tokens_to_add.items())
 
     @overrides(check_signature=False)
     def get_empty_token_list(self) -> IndexedTokenList:
@@ -109,13 +111,7 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
     def _indices(self, words: List[str]) -> np.ndarray:
         if self._words is not None:
             return index_words(words, self._words)
-        ids = characters.words_to_ids(words, self._max_characters).astype(np.int16)
-        if self._mapper.tokens_to_add:
-            for row, word in enumerate(words):
-                if word in self._mapper.tokens_to_add:
-                    symbol = self._mapper.tokens_to_add[word]
-                    ids[row] = characters.boundary_ids(symbol, self._max_characters)
-        return ids
+        return characters.remembered_rows(self._max_characters, self._added_symbols).array(words)
 
     def _check_tokens_to_add(self) -> None:
         if not self._mapper.tokens_to_add:
