@@ -23,6 +23,7 @@ COMPONENT_FOLDERS = (
     "models",
     "predictors",
     "callbacks",
+    "checkpointers",
     "commands",
 )
 

@@ -16,13 +16,15 @@ PACKAGE = ROOT / "elmo_plugin"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 COMPONENTS = set(elmo_plugin.COMPONENT_FOLDERS) - {"models", "commands"}
-BELOW_COMPONENTS = {"engine", "formats", "corpus", "adapters"}
+BELOW_COMPONENTS = {"engine", "formats", "corpus", "embedding", "adapters"}
 
 # Which parts of elmo_plugin each part may import. Nothing imports the models but what stands above all components.
 MAY_IMPORT: Dict[str, Set[str]] = {
     "engine": {"engine"},
     "formats": {"engine", "formats"},
     "corpus": {"engine", "corpus"},
+    "embedding": {"engine", "formats", "embedding"},
+    "elmo_embedder": {"engine", "formats", "embedding"},
     "adapters": BELOW_COMPONENTS,
     # what is more than the engine only inside functions: see tests/benchmark
     "benchmark": {"engine", "formats", "token_indexers", "benchmark", "__init__"},
@@ -38,11 +40,11 @@ EVERYTHING = set(MAY_IMPORT) | TOP
 
 # Other packages, anywhere in the part: None is any.
 MAY_USE = {"engine": {"numpy", "torch"}, "corpus": {"numpy", "torch"}}
-NO_ALLENNLP = {"formats"}
+NO_ALLENNLP = {"formats", "embedding", "elmo_embedder"}
 # Not installed with AllenNLP: never at module level, where a missing one would take the whole plugin away.
-OPTIONAL = {"lmdb", "triton", "tensorflow", "safetensors"}
+OPTIONAL = {"lmdb", "triton", "tensorflow", "safetensors", "pyarrow", "pandas", "ray"}
 # The formats are readable without them.
-INSIDE_FUNCTIONS = {"formats": {"h5py"}}
+INSIDE_FUNCTIONS = {"formats": {"h5py"}, "embedding": {"h5py", "rich"}}
 
 
 class Imported(NamedTuple):
@@ -190,6 +192,7 @@ def component_bases() -> Dict[str, type]:
         "models": models.Model,
         "predictors": predictors.Predictor,
         "callbacks": training.TrainerCallback,
+        "checkpointers": training.Checkpointer,
         "commands": Subcommand,
     }
 
@@ -224,6 +227,6 @@ def test_every_module_imports_without_optional_packages() -> None:
     """As `--include-package elmo_plugin` does it."""
     pytest.importorskip("allennlp")
     run_without(
-        ["tensorflow", "triton"],
+        ["pandas", "pyarrow", "ray", "tensorflow", "triton"],
         "from allennlp.common.util import import_module_and_submodules; import_module_and_submodules('elmo_plugin')",
     )

@@ -8,6 +8,7 @@ The vocabulary must be sorted by falling frequency: word `k` is drawn with proba
 import math
 from typing import List, Optional, Tuple
 
+import numpy as np
 import torch
 
 from elmo_plugin.engine.errors import OptionsError
@@ -37,8 +38,8 @@ class LogUniformSampler:
         self.n_words = n_words
         self.n_samples = n_samples
         self._log_range = math.log(n_words + 1)
-        # Words that have to be drawn until `n_samples` distinct ones are found: a running guess.
-        self._n_draws = 2 * n_samples
+        # Drawn at a time: a number that depends on nothing else, so that the random generator alone decides.
+        self._n_draws = self._usual_draws()
 
     def sample(self, device: torch.device, generator: Optional[torch.Generator] = None) -> Tuple[torch.Tensor, int]:
         """
@@ -54,8 +55,20 @@ class LogUniformSampler:
             words, first = _first_occurrences(torch.cat(draws))
             if len(words) >= self.n_samples:
                 n_draws = int(first[self.n_samples - 1]) + 1
-                self._n_draws = max(self.n_samples, n_draws + n_draws // 16)
                 return words[: self.n_samples], n_draws
+
+    def _usual_draws(self) -> int:
+        """A little more than the number of draws that is expected to give `n_samples` distinct words."""
+        words = np.arange(self.n_words)
+        log_missed = np.log1p(-np.log1p(1.0 / (words + 1)) / self._log_range)
+        low, high = self.n_samples, 2 * self.n_samples
+        while -np.expm1(high * log_missed).sum() < self.n_samples:
+            low, high = high, 2 * high
+        while low + 1 < high:
+            middle = (low + high) // 2
+            enough = -np.expm1(middle * log_missed).sum() >= self.n_samples
+            low, high = (low, middle) if enough else (middle, high)
+        return high + high // 16
 
     def _draw(self, count: int, device: torch.device, generator: Optional[torch.Generator]) -> torch.Tensor:
         uniform = torch.rand(count, dtype=torch.float64, device=device, generator=generator)

@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ContextManager, Iterator, List, Optional, Tuple, cast
+from typing import ContextManager, Iterator, List, Optional, Sequence, Tuple, cast
 
 import torch
 from torch import nn
@@ -51,6 +51,13 @@ class LstmState:
     def select(self, rows: torch.Tensor) -> "LstmState":
         """The state of the given rows, `(n,)` int64."""
         return LstmState(self.hidden.index_select(1, rows), self.cell.index_select(1, rows))
+
+    def replace(self, rows: torch.Tensor, state: "LstmState") -> "LstmState":
+        """The same with other states of the given rows, `(n,)` int64."""
+        return LstmState(
+            self.hidden.to(state.hidden).index_copy(1, rows, state.hidden),
+            self.cell.to(state.cell).index_copy(1, rows, state.cell),
+        )
 
 
 class LstmLayer(nn.Module):
@@ -171,6 +178,7 @@ class BiLstm(nn.Module):
         backward: torch.Tensor,
         state: Optional[LstmState] = None,
         dropout: float = 0.0,
+        lengths: Optional[Sequence[int]] = None,
     ) -> Tuple[torch.Tensor, torch.Tensor, LstmState]:
         """
         Run each direction from left to right over a stream of its own: bilm-tf's scheme for training.
@@ -180,20 +188,45 @@ class BiLstm(nn.Module):
         forward, backward : `(rows, steps, input_dim)`; the text of `backward` is reversed already.
         state : where the streams stand; None for their beginning.
         dropout : probability on the input of every layer, the skip connection's share included, as in bilm-tf.
+        lengths : tokens of each row, where not all rows are full. A row's state is that behind its last token.
 
         # Returns
 
-        Outputs of the last layer, `(rows, steps, projection)` each, and the state behind the last step.
+        Outputs of the last layer, `(rows, steps, projection)` each, zero behind the end of a row, and the state behind
+        the last step.
         """
         rows, steps = forward.shape[:2]
-        packing = Packing([steps] * rows, forward.device)
         if state is None:
             state = self.zero_state(rows, forward)
+        if lengths is not None and min(lengths) < steps:
+            return self._run_ragged(forward, backward, state, dropout, lengths)
+        packing = Packing([steps] * rows, forward.device)
         inputs = [stream.transpose(0, 1).reshape(rows * steps, self.input_dim) for stream in (forward, backward)]
         outputs, final = self._run(inputs[0], inputs[1], packing, state, backward_reversed=False, dropout=dropout)
         width = self.options.projection_dim
         last = [stream.view(steps, rows, width).transpose(0, 1) for stream in outputs[-1]]
         return last[0], last[1], final
+
+    def _run_ragged(
+        self,
+        forward: torch.Tensor,
+        backward: torch.Tensor,
+        state: LstmState,
+        dropout: float,
+        lengths: Sequence[int],
+    ) -> Tuple[torch.Tensor, torch.Tensor, LstmState]:
+        rows, steps = forward.shape[:2]
+        packing = Packing(lengths, forward.device)
+        outputs, final = self._run(
+            packing.pack(forward),
+            packing.pack(backward),
+            packing,
+            state.select(packing.order),
+            backward_reversed=False,
+            dropout=dropout,
+        )
+        last = [packing.unpack(stream, rows, steps) for stream in outputs[-1]]
+        return last[0], last[1], state.replace(packing.order, final)
 
     def _run(
         self,

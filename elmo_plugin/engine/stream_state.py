@@ -10,14 +10,16 @@ from elmo_plugin.engine.lstm import LstmState
 
 class StreamStates(nn.Module):
     """
-    Keep the last LSTM state of training and of evaluation apart.
+    Keep the last LSTM state of training and of evaluation apart, and count the steps of training.
 
-    That of training is part of the state dict, so that a resumed training goes on from it. A checkpoint without it is
-    accepted: the streams then start at zero.
+    What belongs to training is part of the state dict, so that a resumed training goes on from it. A checkpoint
+    without it is accepted: the streams then start at zero.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        #: batches of training that were put
+        self.steps = 0
         self._states: Dict[bool, Optional[LstmState]] = {True: None, False: None}
 
     def get(self, training: bool, rows: int, like: torch.Tensor) -> Optional[LstmState]:
@@ -28,6 +30,7 @@ class StreamStates(nn.Module):
     def put(self, training: bool, state: LstmState) -> None:
         """Keep the numbers of a state, without its history."""
         self._states[training] = state.detach()
+        self.steps += training
 
     def reset(self, training: bool) -> None:
         """Go back to the start of the streams."""
@@ -38,6 +41,8 @@ class StreamStates(nn.Module):
         if state is not None:
             destination[prefix + "hidden"] = state.hidden
             destination[prefix + "cell"] = state.cell
+        if self.steps:
+            destination[prefix + "steps"] = torch.tensor(self.steps)
 
     def _load_from_state_dict(
         self,
@@ -54,3 +59,4 @@ class StreamStates(nn.Module):
             self._states[True] = LstmState(*(state_dict[name].clone() for name in names))
         else:
             self._states[True] = None
+        self.steps = int(state_dict.get(prefix + "steps", 0))

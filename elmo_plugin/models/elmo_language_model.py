@@ -1,8 +1,7 @@
 """Pre-training and evaluation of the biLM as an AllenNLP model."""
 
 import math
-from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Union, cast
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -13,18 +12,21 @@ from overrides import overrides
 from torch import distributed
 from torch.nn import functional
 
-from elmo_plugin.adapters.weight_sources import find_weights
+from elmo_plugin.adapters.checkpoints import last_finite
+from elmo_plugin.engine.adaptive_softmax import AdaptiveSoftmax
 from elmo_plugin.engine.bilm import BiLm
+from elmo_plugin.engine.direction_scores import DirectionScores
 from elmo_plugin.engine.errors import ShapeError
-from elmo_plugin.engine.options import BiLmOptions
+from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
+from elmo_plugin.engine.state import CARRIED, RESET, WARM, check_policy
 from elmo_plugin.engine.stream_state import StreamStates
 from elmo_plugin.engine.warm import mean_state, sentences_to_ids
-from elmo_plugin.engine.words import SPECIAL_WORDS, UNKNOWN_WORD
+from elmo_plugin.engine.words import UNKNOWN_WORD
 from elmo_plugin.formats.record import EXTRA_STATE, BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
+from elmo_plugin.models._starting_weights import starting_options, starting_weights, vocabulary_words
 
-DIRECTIONS = ("forward", "backward")
 _WHERE = "model 'elmo_language_model'"
 
 
@@ -43,9 +45,13 @@ class ElmoLanguageModel(Model):
     new_softmax : with `weights`: begin with a new softmax over the words of the vocabulary, where the weights come
         without one. Train it first, with the rest frozen: `"trainer": {"no_grad": ["^bilm\\."]}`.
     n_negative_samples : of the sampled softmax in training; `None` trains with the full softmax.
+    adaptive_cutoffs : an adaptive softmax in place of both, with the words in clusters that begin here; together with
+        `n_negative_samples: null`. Weight files have no place for it.
     dropout : on the input of every LSTM layer and on the output.
     loss_scale : factor on the loss that is differentiated. bilm-tf takes its gradient of loss * unroll_steps, which
         matters together with its clip of the gradient's norm and Adagrad's initial accumulator.
+    state : where each batch begins: "carried" (each row goes on where its last one ended), "reset" (at zero) or "warm"
+        (at the warm state of `weights`).
     backend : of the engine.
     vocabulary_namespace : where the language model's vocabulary is.
 
@@ -59,40 +65,37 @@ class ElmoLanguageModel(Model):
         weights: Optional[str] = None,
         new_softmax: bool = False,
         n_negative_samples: Optional[int] = 8192,
+        adaptive_cutoffs: Optional[List[int]] = None,
         dropout: float = 0.1,
         loss_scale: float = 1.0,
+        state: str = CARRIED,
         backend: str = "auto",
         vocabulary_namespace: str = "elmo_lm",
         serialization_dir: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(vocab, serialization_dir=serialization_dir, **kwargs)
-        self.words = _words(vocab, vocabulary_namespace)
-        if (options is None) == (weights is None):
-            raise ConfigurationError(f"{_WHERE}: give either the options of a new biLM, or the weights to train on.")
-        start = None if weights is None else _starting_weights(weights, self.words, new_softmax, serialization_dir)
-        self.options = BiLmOptions.from_dict(options or {}, source=_WHERE) if start is None else start.options
+        self.words = vocabulary_words(vocab, vocabulary_namespace, _WHERE)
+        start = None
+        if weights is not None and options is None:
+            start = starting_weights(weights, self.words, new_softmax, serialization_dir, _WHERE)
+        self.options = starting_options(options, weights, start, self.words, _WHERE)
         self._source = _WHERE if weights is None else weights
-        if self.options.n_tokens_vocab not in (None, len(self.words)):
-            raise ConfigurationError(
-                f"{_WHERE}: the options say n_tokens_vocab {self.options.n_tokens_vocab}, but the vocabulary has "
-                f"{len(self.words)} words in {vocabulary_namespace!r}. Set n_tokens_vocab to that, or use the "
-                "vocabulary that the options were made for."
-            )
-        self.bilm = BiLm(self.options, backend=backend, state="reset", fine_tune=True)
-        self.softmax = LanguageModelSoftmax(len(self.words), self.options.lstm.projection_dim, n_negative_samples)
+        self._folder = serialization_dir
+        self._state = check_policy(state)
+        engine_state = WARM if state == WARM else RESET
+        self.bilm = BiLm(self.options, backend=backend, state=engine_state, fine_tune=True)
+        self.softmax = self._make_softmax(n_negative_samples, adaptive_cutoffs)
         if start is not None:
             self.bilm.load_tensors(start.tensors, start.source)
             if start.softmax is not None:
                 self.softmax.load_state_dict(start.softmax)
+        if self.bilm.warm is not None and not self.bilm.warm.is_set:
+            raise ConfigurationError(f'{_WHERE}: state "warm" needs weights that bring a warm state; found none.')
         self.streams = StreamStates()
-        self._unknown = self.words.index(UNKNOWN_WORD)
+        self._scores = {training: DirectionScores(self.words.index(UNKNOWN_WORD)) for training in (True, False)}
         self._dropout = dropout
         self._loss_scale = loss_scale
-        self._steps = 0
-        self._sums: Dict[bool, torch.Tensor] = {}
-        self._reset_sums(True)
-        self._reset_sums(False)
         self._register_load_state_dict_pre_hook(self._add_record)
 
     @overrides(check_signature=False)
@@ -127,31 +130,60 @@ class ElmoLanguageModel(Model):
                 '"type": "elmo_corpus".'
             )
         self._check_words(words)
-        hidden = self._hidden(words, forward_inputs, backward_inputs)  # (2 * rows * steps, projection)
         targets = torch.stack([forward_targets, backward_targets]).view(2, -1)
         n_tokens = (targets >= 0).sum(1)
+        hidden = self._hidden(words, forward_inputs, backward_inputs, forward_targets)
         weights = (0.5 / n_tokens.clamp(min=1)).to(hidden.dtype).repeat_interleave(targets.shape[1])
-        sampled = self.training and self.softmax.sampler is not None
-        softmax = self.softmax.sampled if sampled else self.softmax.full
-        loss, per_token = softmax(hidden, targets.view(-1), weights)
-        self._check_loss(loss)
-        losses = per_token.view(2, -1).sum(1, dtype=torch.float64)
-        n_unknown = (targets == self._unknown).sum(1)
-        self._sums[self.training] += torch.stack([losses, n_tokens.double(), n_unknown.double()]).cpu()
+        if self.training and self._is_sampled:
+            loss, per_token = cast(LanguageModelSoftmax, self.softmax).sampled(hidden, targets.view(-1), weights)
+        else:
+            loss, per_token = self.softmax.full(hidden, targets.view(-1), weights)
+        self._check_loss(loss, forward_targets)
+        self._scores[self.training].add(per_token.view(2, -1), targets)
         return {"loss": loss * self._loss_scale if self.training else loss}
 
-    def _hidden(self, words: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> torch.Tensor:
+    def _hidden(
+        self, words: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Outputs of both directions, `(2 * rows * steps, projection)`."""
         vectors = self.bilm.token_encoder.encode(words)  # (distinct, projection)
         dropout = self._dropout if self.training else 0.0
+        lengths = (targets >= 0).sum(1).tolist()
+        # A batch without a token, of a process whose text has ended before that of others, still takes part.
+        is_empty = not any(lengths)
         outputs = self.bilm.lstm.run_streams(
             functional.embedding(forward, vectors),
             functional.embedding(backward, vectors),
-            self.streams.get(self.training, rows=len(forward), like=vectors),
+            self._begin(len(forward), vectors),
             dropout,
+            None if is_empty else lengths,
         )
-        self.streams.put(self.training, outputs[2])
+        if not is_empty:
+            self.streams.put(self.training, outputs[2])
         hidden = torch.cat([output.reshape(-1, output.shape[-1]) for output in outputs[:2]])
         return functional.dropout(hidden, dropout, self.training)
+
+    def _begin(self, rows: int, like: torch.Tensor) -> Optional[LstmState]:
+        if self._state == CARRIED:
+            return self.streams.get(self.training, rows, like)
+        return None if self.bilm.warm is None else self.bilm.warm.state(rows, like)
+
+    @property
+    def _is_sampled(self) -> bool:
+        return isinstance(self.softmax, LanguageModelSoftmax) and self.softmax.sampler is not None
+
+    def _make_softmax(
+        self, n_negative_samples: Optional[int], adaptive_cutoffs: Optional[List[int]]
+    ) -> Union[LanguageModelSoftmax, AdaptiveSoftmax]:
+        dim = self.options.lstm.projection_dim
+        if adaptive_cutoffs is None:
+            return LanguageModelSoftmax(len(self.words), dim, n_negative_samples)
+        if n_negative_samples is not None:
+            raise ConfigurationError(
+                f"{_WHERE}: adaptive_cutoffs {adaptive_cutoffs} and n_negative_samples {n_negative_samples} ask for "
+                "two kinds of softmax. Set n_negative_samples to null for the adaptive one."
+            )
+        return AdaptiveSoftmax(len(self.words), dim, adaptive_cutoffs)
 
     def _check_words(self, words: torch.Tensor) -> None:
         expected = self.options.max_characters_per_token
@@ -162,15 +194,23 @@ class ElmoLanguageModel(Model):
                 f"{expected or 'word ids'}. Set max_characters_per_token (or word_level) of the reader 'elmo_corpus'."
             )
 
-    def _check_loss(self, loss: torch.Tensor) -> None:
-        self._steps += self.training
+    def _check_loss(self, loss: torch.Tensor, targets: torch.Tensor) -> None:
         value = float(loss.detach())
-        if not math.isfinite(value):
-            where = f"training step {self._steps} of this run" if self.training else "evaluation"
-            raise FloatingPointError(
-                f"{_WHERE}: the loss is {value} in {where}, expected a finite number. Lower the learning rate or "
-                "the clip of the gradient's norm (trainer.grad_norm), and go on from the last checkpoint: --recover."
+        if math.isfinite(value):
+            return
+        first = [self.words[index] for index in targets[0].tolist() if index >= 0]
+        where = f"training step {self.streams.steps}" if self.training else "evaluation"
+        advice = ""
+        if self.training:
+            good = None if self._folder is None else last_finite(self._folder)
+            advice = (
+                f" The last good checkpoint is {good or 'none'}: go on from it (--recover) with a lower learning rate "
+                "or a lower clip of the gradient's norm (trainer.grad_norm)."
             )
+        raise FloatingPointError(
+            f"{_WHERE}: the loss is {value} in {where}, in the batch whose first row ends in "
+            f"{' '.join(first[-8:])!r}; expected a finite number.{advice}"
+        )
 
     @overrides
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
@@ -187,22 +227,19 @@ class ElmoLanguageModel(Model):
         The loss of a sampled softmax is called `sampled_loss_*`, for its exponential is no perplexity. Perplexities are
         exponentials of the mean over all tokens since the last reset, `perplexity` of the mean of both directions.
         """
-        sums = self._sums[self.training]
+        scores = self._scores[self.training]
         if reset and is_distributed():
-            sums = sums.to(self.softmax.weight.device)  # the processes of GPUs exchange nothing that is on the CPU
+            # the processes of GPUs exchange nothing that is on the CPU
+            sums = scores.sums.to(next(self.parameters()).device)
             distributed.all_reduce(sums)
-        losses, counts, unknown = sums.tolist()
-        means = [loss / max(1.0, count) for loss, count in zip(losses, counts)]
+            scores.sums = sums.cpu()
         if self.training:
-            kind = "loss" if self.softmax.sampler is None else "sampled_loss"
-            metrics = {f"{kind}_{name}": mean for name, mean in zip(DIRECTIONS, means)}
+            metrics = scores.losses("sampled_loss" if self._is_sampled else "loss")
         else:
-            metrics = {f"perplexity_{name}": _exp(mean) for name, mean in zip(DIRECTIONS, means)}
-            metrics["perplexity"] = _exp(sum(means) / 2)
-            metrics["tokens"] = counts[0]
-            metrics["unknown_rate"] = unknown[0] / max(1.0, counts[0])
+            metrics = scores.perplexities()
+        metrics.update(scores.counts())
         if reset:
-            self._reset_sums(self.training)
+            scores.reset()
             if not self.training:
                 self.streams.reset(training=False)
         return metrics
@@ -223,15 +260,22 @@ class ElmoLanguageModel(Model):
         return WeightSet(
             options=self.options,
             tensors=tensors,
-            softmax={name: tensor.detach().clone() for name, tensor in self.softmax.state_dict().items()},
+            softmax=self._plain_softmax(),
             vocabulary=list(self.words),
             source=source,
         )
 
     def get_extra_state(self) -> torch.Tensor:
         """Say in the checkpoint which biLM it holds, so that an archive can be used and exported as weights."""
-        softmax = {"weight": "softmax.weight", "bias": "softmax.bias"}
+        is_plain = isinstance(self.softmax, LanguageModelSoftmax)
+        softmax = {"weight": "softmax.weight", "bias": "softmax.bias"} if is_plain else None
         return BiLmRecord(self.options, self._source, vocabulary=self.words, softmax=softmax).to_tensor()
+
+    def _plain_softmax(self) -> Optional[Dict[str, torch.Tensor]]:
+        """The softmax as weight files have it; None of an adaptive one."""
+        if not isinstance(self.softmax, LanguageModelSoftmax):
+            return None
+        return {name: tensor.detach().clone() for name, tensor in self.softmax.state_dict().items()}
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Refuse the checkpoint of another biLM."""
@@ -245,49 +289,3 @@ class ElmoLanguageModel(Model):
     def _add_record(self, state: Dict[str, Any], prefix: str, *_: Any) -> None:
         """Accept checkpoints without a record."""
         state.setdefault(prefix + EXTRA_STATE, self.get_extra_state())
-
-    def _reset_sums(self, training: bool) -> None:
-        # [summed loss, tokens, unknown tokens] x [forward, backward]
-        self._sums[training] = torch.zeros(3, 2, dtype=torch.float64)
-
-
-def _words(vocab: Vocabulary, namespace: str) -> List[str]:
-    index: Mapping[int, str] = vocab.get_index_to_token_vocabulary(namespace)
-    words = [index[i] for i in range(len(index))]
-    if tuple(words[: len(SPECIAL_WORDS)]) != SPECIAL_WORDS or len(words) == len(SPECIAL_WORDS):
-        raise ConfigurationError(
-            f"{_WHERE}: the vocabulary namespace {namespace!r} starts with {words[:4]} and has {len(words)} entries; "
-            f"expected {', '.join(SPECIAL_WORDS)} and words by falling frequency. Use the vocabulary "
-            '{"type": "elmo_corpus", "corpus": ...}.'
-        )
-    return words
-
-
-def _starting_weights(weights: str, words: List[str], new_softmax: bool, serialization_dir: Optional[str]) -> WeightSet:
-    """Read a biLM to train on; its softmax, if it is kept, must be that of the vocabulary."""
-    found = find_weights(weights, serialization_dir=serialization_dir, softmax=True)
-    if new_softmax:
-        return _without_softmax(found, len(words))
-    if found.softmax is None:
-        raise ConfigurationError(
-            f'{_WHERE}: {weights} comes without a softmax. Train one first, with "new_softmax": true and the biLM '
-            "frozen (experiments/finetuning/softmax.jsonnet), and go on from the archive of that training."
-        )
-    n_words = len(found.softmax["bias"])
-    if n_words != len(words) or found.vocabulary not in (None, words):
-        raise ConfigurationError(
-            f"{_WHERE}: the vocabulary has {len(words)} words, but the softmax of {weights} is over {n_words} others. "
-            'Keep the vocabulary of the biLM: "vocabulary": {"type": "elmo_corpus", "weights": ...}.'
-        )
-    return found
-
-
-def _without_softmax(found: WeightSet, n_words: int) -> WeightSet:
-    options = found.options
-    if options.n_tokens_vocab is not None and not options.is_word_level:
-        options = replace(options, n_tokens_vocab=n_words)  # a remark of the last training
-    return replace(found, options=options, softmax=None, vocabulary=None)
-
-
-def _exp(loss: float) -> float:
-    return math.exp(loss) if loss < 700 else math.inf

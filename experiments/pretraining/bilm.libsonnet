@@ -14,7 +14,8 @@ function(
   loss_scale=unroll_steps,  // bilm-tf differentiates loss * unroll_steps
   grad_norm=10.0,
   heldout_sentences=2000,
-  checkpointer={ save_every_num_seconds: 600 },  // with several processes: { save_every_num_batches: 500 }
+  // with several processes: { type: "elmo", save_every_num_batches: 500 }
+  checkpointer={ type: "elmo", save_every_num_seconds: 600 },
   seed=1
 ) {
   local data = std.extVar("LM_DATA"),

@@ -52,12 +52,14 @@ def test_state_of_training_is_saved_and_loaded(strict):
     model["streams"].put(True, state(1))
     model["streams"].put(False, state(2))
     saved = model.state_dict()
-    assert sorted(saved) == ["streams.cell", "streams.hidden"]
+    assert sorted(saved) == ["streams.cell", "streams.hidden", "streams.steps"]
 
     other.load_state_dict(saved, strict=strict)
     saved["streams.hidden"].fill_(9)
     assert torch.equal(other["streams"].get(True, 2, LIKE).hidden, state(1).hidden)
     assert other["streams"].get(False, 2, LIKE) is None
+    assert other["streams"].steps == 1
 
     other.load_state_dict({}, strict=strict)
     assert other["streams"].get(True, 2, LIKE) is None
+    assert other["streams"].steps == 0

@@ -204,11 +204,12 @@ def test_training_metrics_are_no_perplexities(corpus):
     output = model(**next(iter(loader)))
     metrics = model.get_metrics()
 
-    assert set(metrics) == {"sampled_loss_forward", "sampled_loss_backward"}
-    assert float(output["loss"].detach()) == pytest.approx(sum(metrics.values()) / 2, rel=1e-5)
+    assert set(metrics) == {"sampled_loss_forward", "sampled_loss_backward", "tokens", "unknown_rate"}
+    losses = metrics["sampled_loss_forward"] + metrics["sampled_loss_backward"]
+    assert float(output["loss"].detach()) == pytest.approx(losses / 2, rel=1e-5)
     full, loader = make(corpus, model={"n_negative_samples": None})
     full.train()(**next(iter(loader)))
-    assert set(full.get_metrics()) == {"loss_forward", "loss_backward"}
+    assert set(full.get_metrics()) == {"loss_forward", "loss_backward", "tokens", "unknown_rate"}
 
 
 def test_evaluation_leaves_the_state_of_training_alone(corpus):
@@ -309,7 +310,8 @@ def test_not_a_number_stops_with_the_step(corpus):
     batches = list(loader)
     model(**batches[0])
     model.softmax.bias.data[:] = float("nan")
-    with pytest.raises(FloatingPointError, match="nan in training step 2 of this run"):
+    message = r"nan in training step 2, in the batch whose first row ends in '.*w\d.*'; .*good checkpoint is none"
+    with pytest.raises(FloatingPointError, match=message):
         model(**batches[1])
     model.eval()
     with pytest.raises(FloatingPointError, match="in evaluation"):
@@ -368,3 +370,89 @@ def test_vocabulary_mistakes_are_named(corpus):
         ElmoLanguageModel(Vocabulary(), OPTIONS)
     with pytest.raises(ValueError, match="8192 negative samples from a vocabulary of 33 words"):
         ElmoLanguageModel(vocab, OPTIONS)
+
+
+def test_adaptive_softmax(corpus):
+    """Trains and is scored by exact losses; there is no softmax to write to a weight file."""
+    parameters = {"n_negative_samples": None, "adaptive_cutoffs": [8, 20]}
+    model, loader = make(corpus, model=parameters)
+    before = evaluate(model, loader)["perplexity"]
+    train(model, loader, 3, 0.01)
+    assert set(model.train().get_metrics()) == {"loss_forward", "loss_backward", "tokens", "unknown_rate"}
+    assert evaluate(model, loader)["perplexity"] < before
+    weights = model.weight_set()
+    weights.check()
+    assert weights.softmax is None
+    make(corpus, model=parameters)[0].load_state_dict(model.state_dict())
+    with pytest.raises(ConfigurationError, match=r"adaptive_cutoffs \[8\] and n_negative_samples 5 ask for two kinds"):
+        make(corpus, model={"n_negative_samples": 5, "adaptive_cutoffs": [8]})
+
+
+def test_state_reset_begins_each_batch_at_zero(corpus):
+    model, loader = make(corpus, model={"n_negative_samples": None, "state": "reset"})
+    batch = next(iter(loader))
+    model.train()
+
+    assert model(**batch)["loss"].equal(model(**batch)["loss"])
+
+
+def test_state_warm_begins_each_batch_there(corpus, tmp_path):
+    model, loader = make(corpus)
+    write_weights(model.weight_set(ordinary_text=sentences(20)), tmp_path / "weights.safetensors")
+    write_weights(model.weight_set(), tmp_path / "cold.safetensors")
+    batch = next(iter(loader))
+    losses = {}
+    for state in ("reset", "warm"):
+        weights = str(tmp_path / "weights.safetensors")
+        other = ElmoLanguageModel(model.vocab, weights=weights, state=state, n_negative_samples=None).eval()
+        losses[state] = [float(other(**batch)["loss"].detach()) for _ in range(2)]
+
+    assert losses["warm"][0] == losses["warm"][1] != losses["reset"][0] == losses["reset"][1]
+    with pytest.raises(ConfigurationError, match='"warm" needs weights that bring a warm state'):
+        ElmoLanguageModel(
+            model.vocab, weights=str(tmp_path / "cold.safetensors"), state="warm", n_negative_samples=None
+        )
+
+
+def test_a_row_that_ends_early_keeps_its_state(corpus):
+    """Places without a token are not run: a row's state is that behind its last token."""
+    model, _ = make(corpus, model={"n_negative_samples": None})
+    words = torch.randint(1, 200, (6, 20))
+    inputs = torch.tensor([[0, 1, 2, 3], [4, 5, 0, 0]])
+    targets = torch.tensor([[3, 4, 5, 1], [6, 1, -100, -100]])
+    model.eval()
+    model(words, inputs, inputs, targets, targets)
+    state = model.streams.get(False, 2, model.softmax.weight)
+    model.streams.reset(False)
+    model(words, inputs[1:, :2], inputs[1:, :2], targets[1:, :2], targets[1:, :2])
+    alone = model.streams.get(False, 1, model.softmax.weight)
+
+    torch.testing.assert_close(state.hidden[:, 1:], alone.hidden)
+    torch.testing.assert_close(state.cell[:, 1:], alone.cell)
+
+
+def test_batch_without_tokens_changes_nothing(corpus):
+    """Of a process whose text has ended before that of the others."""
+    model, loader = make(corpus, rows=2)
+    model.train()
+    model(**next(iter(loader)))
+    state, metrics = model.streams.get(True, 2, model.softmax.weight), model.get_metrics()
+    words, places = torch.ones(1, 20, dtype=torch.long), torch.zeros(2, 1, dtype=torch.long)
+    loss = model(words, places, places, places - 100, places - 100)["loss"]
+    loss.backward()
+
+    assert float(loss.detach()) == 0 and model.get_metrics() == metrics
+    assert model.streams.get(True, 2, model.softmax.weight).hidden.equal(state.hidden)
+    assert all(parameter.grad is not None and not parameter.grad.any() for parameter in model.parameters())
+
+
+def test_the_words_of_a_word_level_model_are_counted(corpus):
+    model, _ = make(corpus, word_level=True, char_cnn=None)
+    assert model.options.n_tokens_vocab == 33
+
+
+def test_options_or_weights(corpus):
+    vocab = ElmoCorpusVocabulary.from_corpus(corpus=str(corpus))
+    for parameters in ({}, {"options": OPTIONS, "weights": "builtin"}):
+        with pytest.raises(ConfigurationError, match="either the options of a new biLM, or the weights"):
+            ElmoLanguageModel(vocab, **parameters)

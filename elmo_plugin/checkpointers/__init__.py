@@ -1,0 +1,1 @@
+from elmo_plugin.checkpointers.elmo import ElmoCheckpointer  # noqa: F401
