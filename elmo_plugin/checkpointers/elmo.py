@@ -112,7 +112,7 @@ class ElmoCheckpointer(Checkpointer):
             raise FloatingPointError(
                 f"{_WHERE}: {len(names)} tensors hold a NaN or an infinite number, the first is {names[0]!r}; nothing "
                 f"was written. The last good checkpoint is {last_finite(self._serialization_dir) or 'none'}. Go on "
-                "from it (--recover) with a lower learning rate or a lower clip of the gradient's norm (trainer.grad_norm)."
+                "from it (--recover) with a lower learning rate or clip of the gradient's norm (trainer.grad_norm)."
             )
 
 

@@ -57,12 +57,39 @@ def schedule(lengths: Iterable[int], rows: int, steps: int) -> Iterator[List[Seg
 
 
 class StreamBatch(NamedTuple):
-    """Rows of the word table, `(rows, steps)`; targets are `-1` where there is no token."""
+    """
+    Rows of the word table, `(rows, steps)`; targets are `-1` where there is no token.
+
+    `sentences` `(rows, steps)` numbers the sentences in the order in which they came, for the same places.
+    """
 
     forward_inputs: np.ndarray
     forward_targets: np.ndarray
     backward_inputs: np.ndarray
     backward_targets: np.ndarray
+    sentences: np.ndarray
+
+    @classmethod
+    def empty(cls, rows: int, steps: int) -> "StreamBatch":
+        """Make a batch without a token."""
+        inputs = [np.full((rows, steps), WordTable.END_ROW, np.int32) for _ in range(2)]
+        targets = [np.full((rows, steps), -1, np.int32) for _ in range(2)]
+        return cls(inputs[0], targets[0], inputs[1], targets[1], np.full((rows, steps), -1, np.int64))
+
+    def put(self, row: int, column: int, number: int, sentence: np.ndarray, offset: int, count: int) -> None:
+        """Write `count` tokens of a sentence, from its `offset` on, both directions, to a place of the batch."""
+        place = slice(column, column + count)
+        for words, inputs, targets in (
+            (sentence, self.forward_inputs, self.forward_targets),
+            (sentence[::-1], self.backward_inputs, self.backward_targets),
+        ):
+            inputs[row, place] = words[offset : offset + count]
+            targets[row, place] = words[offset + 1 : offset + count + 1]
+        self.sentences[row, place] = number
+
+    def cut(self, steps: int) -> "StreamBatch":
+        """Leave out the columns behind the first `steps`."""
+        return StreamBatch(*(part[:, :steps] for part in self))
 
 
 def stream_batches(sentences: Iterable[np.ndarray], rows: int, steps: int) -> Iterator[StreamBatch]:
@@ -81,17 +108,12 @@ def stream_batches(sentences: Iterable[np.ndarray], rows: int, steps: int) -> It
             yield len(sentence) - 1
 
     for segments in schedule(lengths(), rows, steps):
-        inputs = np.full((2, rows, steps), WordTable.END_ROW, np.int32)
-        targets = np.full((2, rows, steps), -1, np.int32)
+        batch = StreamBatch.empty(rows, steps)
         for row, column, count, number, offset in segments:
-            sentence = active[number]
-            for direction, words in enumerate((sentence, sentence[::-1])):
-                inputs[direction, row, column : column + count] = words[offset : offset + count]
-                targets[direction, row, column : column + count] = words[offset + 1 : offset + count + 1]
-            if offset + count == len(sentence) - 1:
+            batch.put(row, column, number, active[number], offset, count)
+            if offset + count == len(active[number]) - 1:
                 del active[number]
-        width = max(column + count for _, column, count, _, _ in segments)
-        yield StreamBatch(inputs[0, :, :width], targets[0, :, :width], inputs[1, :, :width], targets[1, :, :width])
+        yield batch.cut(max(column + count for _, column, count, _, _ in segments))
 
 
 def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:

@@ -7,7 +7,7 @@ import logging
 import os
 import zlib
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -100,6 +100,7 @@ class Corpus:
         self._lengths: Optional[Dict[Path, List[np.ndarray]]] = None
         self._lines = 0
         self._taken: Optional[Dict[Path, int]] = None
+        self._skipped: Set[Path] = set()
 
     def blocks(self, seed: Optional[int] = None) -> Iterator[List[List[str]]]:
         """Yield blocks of sentences (lists of words); shards, and sentences within a block, shuffled by `seed`."""
@@ -123,6 +124,10 @@ class Corpus:
         blocks = [block for file in self._count().values() for block in file]
         return CorpusCounts(self._lines, sum(map(len, blocks)), int(sum(block.sum() for block in blocks)))
 
+    def empty_error(self) -> FormatError:
+        """What to raise where a text without a sentence is of no use."""
+        return FormatError(f"corpus: {self.source!r}: all {len(self.files)} files are empty, expected sentences.")
+
     def _ordered_files(self, random: Optional[np.random.Generator]) -> List[Path]:
         if random is None:
             return self.files
@@ -136,12 +141,8 @@ class Corpus:
             for file in self.files:
                 blocks = self._file_blocks(file, limits, count_lines=True)
                 lengths[file] = [np.fromiter(map(len, block), np.int32, len(block)) for block in blocks]
-                if not lengths[file]:
-                    logger.warning("corpus: %s holds no sentence; skipped", file)
             if not any(lengths.values()):
-                raise FormatError(
-                    f"corpus: {self.source!r}: all {len(self.files)} files are empty, expected sentences."
-                )
+                raise self.empty_error()
             self._lengths = lengths
         return self._lengths
 
@@ -176,6 +177,9 @@ class Corpus:
                     block = []
         if block:
             yield block
+        if number < 0 and file not in self._skipped:
+            self._skipped.add(file)
+            logger.warning("corpus: %s holds no sentence; skipped", file)
 
 
 def _read_lines(file: Path) -> Iterator[List[str]]:

@@ -4,6 +4,8 @@ from collections import Counter
 from pathlib import Path
 from typing import List, NamedTuple, Optional
 
+import numpy as np
+
 from elmo_plugin.corpus.text import Corpus
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.words import SPECIAL_WORDS
@@ -55,6 +57,24 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
         ranked = ranked[: max_size - len(SPECIAL_WORDS)]
     covered = sum(counts[word] for word in ranked)
     return VocabularyReport([*SPECIAL_WORDS, *ranked], sentences, tokens, types, covered)
+
+
+def is_in_order(targets: np.ndarray, n_words: int) -> bool:
+    """
+    Tell whether a vocabulary is likely to be sorted by falling counts, from a sample of text.
+
+    Where it is, half of the tokens are among the first `sqrt(n_words)` words: the words of a text are about log-uniform
+    (Zipf). In any other order, hardly any token is. A small sample, or a small vocabulary, tells nothing: True.
+
+    # Parameters
+
+    targets : `(tokens,)`, indices into the vocabulary.
+    n_words : its size.
+    """
+    known = targets[targets >= len(SPECIAL_WORDS)] - len(SPECIAL_WORDS)
+    if len(known) < 1000 or n_words < 1000:
+        return True
+    return bool((known < n_words**0.5).mean() > 0.1)
 
 
 def read_vocabulary(path: Path) -> List[str]:

@@ -1,32 +1,51 @@
-"""Batches of continuous text for the language model."""
+"""Batches of text for the language model."""
 
-from typing import Any, Iterator, Optional
+import logging
+from itertools import count, islice
+from typing import Any, Callable, Iterator, List, Optional, TypeVar
 
+import numpy as np
 import torch
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import is_distributed
 from allennlp.data import DataLoader, DatasetReader, Instance, Vocabulary
 from allennlp.data.data_loaders.data_loader import TensorDict
 from allennlp.nn.util import move_to_device
 from overrides import overrides
+from torch import distributed
 
+from elmo_plugin.corpus.sentence_batches import count_batches, sentence_batches
 from elmo_plugin.corpus.streams import StreamBatch, encode_block, schedule, stream_batches, to_tensors
+from elmo_plugin.corpus.text import Corpus
+from elmo_plugin.corpus.vocabulary import is_in_order
 from elmo_plugin.corpus.word_table import WordTable
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CONTINUOUS = "continuous"
+SENTENCES = "sentences"
+_WHERE = "data loader 'elmo_corpus'"
 
 
 @DataLoader.register("elmo_corpus")
 class ElmoCorpusLoader(DataLoader):
     """
-    Cut text into batches of `batch_size` endless streams by `unroll_steps` tokens, both directions, as bilm-tf.
+    Cut text into batches, both directions.
 
     Tokens are counted from the text, so an epoch is an epoch and its length is known. No token is lost: the last
-    batches of an epoch are padded with ignored targets.
+    batches of an epoch are padded with ignored targets. In distributed training each process reads its share of the
+    text, and those whose share is used up go on with empty batches until all have finished.
 
     # Parameters
 
     reader : an `elmo_corpus` reader.
-    batch_size : streams, one per row of the batch.
-    unroll_steps : tokens of each stream in a batch.
+    batch_size : rows of a batch.
+    batching : "continuous": each row is an endless stream of sentences, cut every `unroll_steps` tokens, as bilm-tf;
+        for a model that carries its state. "sentences": each row is a sentence, beside others of about its length.
+    unroll_steps : of "continuous": tokens of each stream in a batch, 20 by default.
     shuffle : shuffle shards, and sentences within blocks, anew in each epoch.
     seed : of the shuffling.
     batches_per_epoch : call this many batches an epoch; the next one goes on where this one stopped, and the streams
@@ -41,7 +60,8 @@ class ElmoCorpusLoader(DataLoader):
         reader: DatasetReader,
         data_path: Any,
         batch_size: int = 128,
-        unroll_steps: int = 20,
+        batching: str = CONTINUOUS,
+        unroll_steps: Optional[int] = None,
         shuffle: bool = True,
         seed: int = 0,
         batches_per_epoch: Optional[int] = None,
@@ -49,50 +69,54 @@ class ElmoCorpusLoader(DataLoader):
     ) -> None:
         if not isinstance(reader, ElmoCorpusReader):
             raise ConfigurationError(
-                f"data loader 'elmo_corpus': the dataset reader is {type(reader).__name__}, expected 'elmo_corpus'."
+                f"{_WHERE}: the dataset reader is {type(reader).__name__}, expected 'elmo_corpus'."
             )
+        if batching not in (CONTINUOUS, SENTENCES):
+            raise ConfigurationError(f"{_WHERE}: batching is {batching!r}; choose one of {[CONTINUOUS, SENTENCES]}.")
+        if batching == SENTENCES and unroll_steps is not None:
+            raise ConfigurationError(f"{_WHERE}: unroll_steps is {unroll_steps}, but whole sentences are not cut.")
         for name, value in (
             ("batch_size", batch_size),
             ("unroll_steps", unroll_steps),
             ("batches_per_epoch", batches_per_epoch),
         ):
             if value is not None and value < 1:
-                raise ConfigurationError(f"data loader 'elmo_corpus': {name} is {value}, expected at least 1.")
+                raise ConfigurationError(f"{_WHERE}: {name} is {value}, expected at least 1.")
         self._reader = reader
         self._data_path = data_path
         self._corpus = reader.corpus(data_path)
         self._rows = batch_size
-        self._steps = unroll_steps
+        self._steps = None if batching == SENTENCES else unroll_steps or 20
         self._shuffle = shuffle
         self._seed = seed
         self._batches_per_epoch = batches_per_epoch
         self._namespace = vocabulary_namespace
         self._table: Optional[WordTable] = None
+        self._n_words = 0
+        self._is_order_checked = False
         self._device: Optional[torch.device] = None
         self._epoch = 0
         self._endless: Optional[Iterator[StreamBatch]] = None
+        # Schedules of the learning rate follow the length, so all processes must have the same.
+        self._common_length = self._agree(self._count(0)) if is_distributed() and not batches_per_epoch else None
 
     @overrides
     def __len__(self) -> int:
-        if self._batches_per_epoch is not None:
-            return self._batches_per_epoch
-        lengths = (
-            length + 1 for block in self._corpus.lengths(self._epoch_seed(self._epoch)) for length in block.tolist()
-        )
-        return sum(1 for _ in schedule(lengths, self._rows, self._steps))
+        return self._common_length or self._batches_per_epoch or self._count(self._epoch)
 
     @overrides
     def __iter__(self) -> Iterator[TensorDict]:
         if self._table is None:
-            raise ValueError("data loader 'elmo_corpus': call index_with(vocabulary) before the first batch.")
+            raise ValueError(f"{_WHERE}: call index_with(vocabulary) before the first batch.")
         if self._batches_per_epoch is None:
-            batches = stream_batches(self._sentences(self._epoch), self._rows, self._steps)
+            batches = self._pass(self._epoch)
         else:
             if self._endless is None:
-                self._endless = stream_batches(self._endless_sentences(), self._rows, self._steps)
-            batches = (batch for _, batch in zip(range(self._batches_per_epoch), self._endless))
+                self._endless = self._endless_batches()
+            batches = islice(self._endless, self._batches_per_epoch)
         for batch in batches:
             tensors = to_tensors(batch, self._table)
+            self._check_order(tensors["forward_targets"])
             yield tensors if self._device is None else move_to_device(tensors, self._device)
         self._epoch += 1
 
@@ -103,21 +127,78 @@ class ElmoCorpusLoader(DataLoader):
     @overrides
     def index_with(self, vocab: Vocabulary) -> None:
         self._table = self._reader.word_table(vocab.get_token_to_index_vocabulary(self._namespace))
+        self._n_words = vocab.get_vocab_size(self._namespace)
+        self._is_order_checked = False
 
     @overrides
     def set_target_device(self, device: torch.device) -> None:
         self._device = device
 
+    def _check_order(self, targets: torch.Tensor) -> None:
+        if not self._is_order_checked and not is_in_order(targets.numpy(), self._n_words):
+            logger.warning(
+                "%s: the frequent words of %s are not at the beginning of the vocabulary %r, which the sampled softmax "
+                "takes to be sorted by falling frequency. `allennlp elmo-vocabulary` makes one that is.",
+                _WHERE,
+                self._data_path,
+                self._namespace,
+            )
+        self._is_order_checked = True
+
     def _epoch_seed(self, epoch: int) -> Optional[int]:
         return self._seed + epoch if self._shuffle else None
 
-    def _sentences(self, epoch: int) -> Iterator[Any]:
+    def _count(self, epoch: int) -> int:
+        """Number of batches of this process in a pass over the text."""
+        blocks = self._corpus.lengths(self._epoch_seed(epoch))
+        if self._steps is None:
+            return count_batches(map(len, blocks), self._rows)
+        lengths = (length + 1 for block in blocks for length in block.tolist())
+        return sum(1 for _ in schedule(lengths, self._rows, self._steps))
+
+    def _pass(self, epoch: int) -> Iterator[StreamBatch]:
+        """The batches of one pass over the text, as many in each process."""
+        if self._steps is None:
+            yield from self._sentence_batches(epoch)
+        else:
+            yield from stream_batches(self._sentences(epoch), self._rows, self._steps)
+        if is_distributed():
+            own = self._count(epoch)
+            for _ in range(self._agree(own) - own):
+                yield StreamBatch.empty(self._rows, 1)
+
+    def _endless_batches(self) -> Iterator[StreamBatch]:
+        if self._steps is not None:
+            yield from stream_batches(_endless(self._sentences, self._corpus), self._rows, self._steps)
+        else:
+            yield from _endless(self._sentence_batches, self._corpus)
+
+    def _sentences(self, epoch: int) -> Iterator[np.ndarray]:
+        for block in self._encoded_blocks(epoch):
+            yield from block
+
+    def _sentence_batches(self, epoch: int) -> Iterator[StreamBatch]:
+        return sentence_batches(self._encoded_blocks(epoch), self._rows, self._epoch_seed(epoch))
+
+    def _encoded_blocks(self, epoch: int) -> Iterator[List[np.ndarray]]:
         assert self._table is not None
         for block in self._corpus.blocks(self._epoch_seed(epoch)):
-            yield from encode_block(block, self._table)
+            yield encode_block(block, self._table)
 
-    def _endless_sentences(self) -> Iterator[Any]:
-        epoch = 0
-        while True:
-            yield from self._sentences(epoch)
-            epoch += 1
+    def _agree(self, batches: int) -> int:
+        """The largest count of all processes."""
+        # NCCL exchanges what is on this process's GPU, which AllenNLP has made the current one.
+        tensor = torch.tensor(batches, device="cuda" if distributed.get_backend() == "nccl" else "cpu")
+        distributed.all_reduce(tensor, distributed.ReduceOp.MAX)
+        return int(tensor)
+
+
+def _endless(one_pass: Callable[[int], Iterator[T]], corpus: Corpus) -> Iterator[T]:
+    """Pass after pass over the text; refuse one without a sentence, which would be read for ever."""
+    for epoch in count():
+        is_empty = True
+        for item in one_pass(epoch):
+            is_empty = False
+            yield item
+        if is_empty:
+            raise corpus.empty_error()

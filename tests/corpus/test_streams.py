@@ -111,6 +111,19 @@ def test_tensors_hold_each_word_once_and_ignore_empty_places():
     assert tensors["forward_targets"].tolist() == [[3, 2, 2, 1], [3, 1, IGNORED, IGNORED]]  # x is unknown
 
 
+@given(sentences=SENTENCES, **SIZES)
+def test_each_place_knows_its_sentence(sentences, rows, steps):
+    table, batches = batches_of(sentences, rows, steps)
+    words = list(table._rows)
+    found = {number: [] for number in range(len(sentences))}
+    for batch in batches:
+        np.testing.assert_array_equal(batch.sentences >= 0, batch.forward_targets >= 0)
+        for number, target in zip(batch.sentences[batch.sentences >= 0], batch.forward_targets[batch.sentences >= 0]):
+            found[int(number)].append(words[target])
+
+    assert found == {number: sentence + ["</S>"] for number, sentence in enumerate(sentences)}
+
+
 def test_word_level_inputs_are_targets_plus_one():
     table = WordTable(VOCABULARY, max_characters=None)
     (batch,) = stream_batches(encode_block([["b", "x"]], table), 1, 5)

@@ -1,3 +1,7 @@
+import gzip
+import re
+from unittest import mock
+
 import pytest
 import torch
 
@@ -6,8 +10,11 @@ pytest.importorskip("allennlp")
 from allennlp.common.checks import ConfigurationError  # noqa: E402
 from allennlp.data.dataset_readers import SequenceTaggingDatasetReader  # noqa: E402
 
+from elmo_plugin.corpus.vocabulary import write_vocabulary  # noqa: E402
+from elmo_plugin.data_loaders import elmo_corpus  # noqa: E402
 from elmo_plugin.data_loaders.elmo_corpus import ElmoCorpusLoader  # noqa: E402
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
+from elmo_plugin.engine.errors import FormatError  # noqa: E402
 from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: E402
 
 TEXT = [[f"w{i}"] * (1 + i % 4) for i in range(23)]
@@ -88,17 +95,101 @@ def test_batches_per_epoch_go_on_where_the_last_epoch_stopped(folder):
 
 
 def test_workers_read_disjoint_text(folder, monkeypatch):
-    from elmo_plugin.dataset_readers import elmo_corpus
+    from elmo_plugin.dataset_readers import elmo_corpus as reader
 
     seen = []
-    monkeypatch.setattr(elmo_corpus, "is_distributed", lambda: True)
-    monkeypatch.setattr(elmo_corpus.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(reader, "is_distributed", lambda: True)
+    monkeypatch.setattr(reader.distributed, "get_world_size", lambda: 2)
     for rank in range(2):
-        monkeypatch.setattr(elmo_corpus.distributed, "get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr(reader.distributed, "get_rank", lambda rank=rank: rank)
         seen.append(targets(make(folder)))
 
     assert len(seen[0]) + len(seen[1]) == N_TOKENS
     assert min(map(len, seen)) > 0
+
+
+def test_whole_sentences_of_about_equal_length(folder):
+    loader = make(folder, batching="sentences", unroll_steps=None, batch_size=4)
+    for _ in range(2):
+        expected = len(loader)
+        batches = list(loader)
+        assert len(batches) == expected
+        assert len(targets(batches)) == N_TOKENS
+        assert all(batch["forward_targets"].shape[0] == 4 for batch in batches), "a state has as many rows each time"
+        lengths = [(batch["forward_targets"] >= 0).sum(1) for batch in batches]
+    assert sum(int((row > 0).sum()) for row in lengths) == len(TEXT)
+    assert sum(int(row.max() - row[row > 0].min()) for row in lengths) <= 2 * 3, "per file, lengths rise by one in all"
+
+    unshuffled = [int(batch["forward_targets"].shape[1]) for batch in make(folder, **SENTENCES, shuffle=False)]
+    shuffled = [int(batch["forward_targets"].shape[1]) for batch in make(folder, **SENTENCES, seed=3)]
+    assert sorted(shuffled) == sorted(unshuffled) != shuffled
+
+
+SENTENCES = {"batching": "sentences", "unroll_steps": None, "batch_size": 2}
+
+
+def test_sentences_go_on_where_the_last_epoch_stopped(folder):
+    whole = make(folder, **SENTENCES, batches_per_epoch=30)
+    pieces = make(folder, **SENTENCES, batches_per_epoch=10)
+
+    assert targets(batch for _ in range(3) for batch in pieces) == targets(whole)
+
+
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+def test_empty_shards_are_skipped_with_a_warning(folder, caplog, parameters):
+    (folder / "aa").write_text("")
+    (folder / "ab.gz").write_bytes(gzip.compress(b"\n \n"))
+    for batches_per_epoch in (None, 40):
+        loader = make(folder, **parameters, batches_per_epoch=batches_per_epoch)
+        caplog.clear()
+        assert len(targets(loader)) >= N_TOKENS
+        assert sorted(re.findall(r"(\S+) holds no sentence; skipped", caplog.text)) == [
+            str(folder / "aa"),
+            str(folder / "ab.gz"),
+        ]
+
+
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+def test_text_without_a_sentence_is_refused(tmp_path, parameters):
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "text").write_text("a b c\n")
+    vocabulary = ElmoCorpusVocabulary.from_corpus(corpus=str(tmp_path / "text"))
+    for batches_per_epoch in (None, 3):
+        loader = ElmoCorpusLoader(
+            ElmoCorpusReader(), str(tmp_path / "empty"), **parameters, batches_per_epoch=batches_per_epoch
+        )
+        loader.index_with(vocabulary)
+        with pytest.raises(FormatError, match="empty.*all 1 files are empty"):
+            len(loader), next(iter(loader))
+
+
+def test_a_vocabulary_in_another_order_is_noticed(tmp_path, caplog):
+    """The log-uniform sampler would hardly ever draw the frequent words."""
+    numbers = torch.randint(0, 2000, (400, 10), generator=torch.Generator().manual_seed(0)).double()
+    numbers = (2001 ** (numbers / 2000)).long()  # Zipf's law
+    (tmp_path / "text").write_text("".join(" ".join(f"w{i}" for i in line) + "\n" for line in numbers.tolist()))
+    words = ["<S>", "</S>", "<UNK>"] + [f"w{i}" for i in range(2001)]
+    for order, is_warned in ((words, False), (words[:3] + words[:2:-1], True)):
+        write_vocabulary(order, tmp_path / "vocabulary")
+        caplog.clear()
+        loader = ElmoCorpusLoader(ElmoCorpusReader(), str(tmp_path / "text"), batch_size=100, unroll_steps=20)
+        loader.index_with(ElmoCorpusVocabulary.from_corpus(file=str(tmp_path / "vocabulary")))
+        next(iter(loader))
+        assert ("sorted by falling frequency" in caplog.text) == is_warned
+
+
+def test_all_processes_have_as_many_batches(folder, monkeypatch):
+    """Those whose text ends first go on without tokens, so that none of the others' is left out."""
+    monkeypatch.setattr(elmo_corpus, "is_distributed", lambda: True)
+    monkeypatch.setattr(elmo_corpus, "distributed", mock.Mock())
+    elmo_corpus.distributed.all_reduce = lambda tensor, operation: tensor.add_(2)
+    loader = make(folder)
+    batches = list(loader)
+
+    assert len(loader) == len(batches)
+    assert len(targets(batches)) == N_TOKENS
+    assert [int((batch["forward_targets"] >= 0).sum()) for batch in batches[-2:]] == [0, 0]
+    assert len(batches[-1]["words"]) == 1
 
 
 def test_device(folder):
@@ -113,6 +204,10 @@ def test_mistakes_are_named(folder):
         ElmoCorpusLoader(SequenceTaggingDatasetReader(), str(folder))
     with pytest.raises(ConfigurationError, match="unroll_steps is 0"):
         make(folder, unroll_steps=0)
+    with pytest.raises(ConfigurationError, match="batching is 'words'; choose one of"):
+        make(folder, batching="words")
+    with pytest.raises(ConfigurationError, match="unroll_steps is 4, but whole sentences are not cut"):
+        make(folder, batching="sentences")
     with pytest.raises(ConfigurationError, match="batches_per_epoch is 0"):
         make(folder, batches_per_epoch=0)
     with pytest.raises(ValueError, match="index_with"):
