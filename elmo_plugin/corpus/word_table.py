@@ -58,6 +58,10 @@ class WordTable:
         """Targets of `rows`, same shape, int64."""
         return self._targets[rows]
 
+    def is_unknown(self, rows: np.ndarray) -> np.ndarray:
+        """Whether each word is missing in the vocabulary, same shape, bool."""
+        return self._targets[rows] == self._vocabulary[UNKNOWN_WORD]
+
     def inputs(self, rows: np.ndarray) -> np.ndarray:
         """Inputs of the biLM for `rows`: character ids `(rows, max_characters)`, or word ids `(rows,)`; int64."""
         if self._max_characters is None:

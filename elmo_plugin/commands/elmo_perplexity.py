@@ -1,0 +1,197 @@
+"""`allennlp elmo-perplexity`: how well a biLM predicts a text, in both directions."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+from allennlp.commands.subcommand import Subcommand
+from overrides import overrides
+
+if TYPE_CHECKING:
+    from elmo_plugin.engine.bilm import BiLm
+    from elmo_plugin.engine.softmax import LanguageModelSoftmax
+
+
+@Subcommand.register("elmo-perplexity")
+class ElmoPerplexity(Subcommand):
+    """Score a text by the full softmax of a biLM: perplexities of both directions and of their mean."""
+
+    @overrides(check_signature=False)
+    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
+        subparser = parser.add_parser(self.name, help=self.__doc__, description=self.__doc__)
+        add = subparser.add_argument
+        add("weights", help="biLM with a softmax: the archive of a training, or a weight file")
+        add("text", nargs="+", help="files, folders or patterns: one tokenised sentence a line")
+        add("--state", choices=["carried", "reset", "warm"], default="carried", help=_STATE)
+        add("--batch-size", type=int, default=32, help="rows that are read side by side (default: 32)")
+        add("--max-sentences", type=int, help="score only the first sentences")
+        add("--vocabulary", type=Path, help="words of the softmax, where the weights come without them")
+        add("--reader", help="take the text out of a task's files: name or JSON object of its dataset reader")
+        add("--fields", nargs="+", help="of --reader: the text fields to take (default: all)")
+        add("--samples", type=int, default=1000, help="texts drawn for the intervals; 0 for none (default: 1000)")
+        add("--seed", type=int, default=0, help="of the drawing (default: 0)")
+        add("--cuda-device", type=int, default=-1, help="number of the GPU; -1 for the CPU (default)")
+        add("--output", type=Path, help="file to write the numbers to as well, as JSON")
+        subparser.set_defaults(func=perplexity_from_args)
+        return subparser
+
+
+_STATE = (
+    "carried: streams of text, as the biLM was trained (default); reset and warm: sentence by sentence, from zeros or "
+    "from the warm state"
+)
+
+
+def perplexity_from_args(args: argparse.Namespace) -> None:
+    """Score, print and write."""
+    result = measure_perplexity(
+        args.weights,
+        args.text,
+        state=args.state,
+        batch_size=args.batch_size,
+        max_sentences=args.max_sentences,
+        vocabulary=args.vocabulary,
+        reader=args.reader,
+        fields=args.fields,
+        samples=args.samples,
+        seed=args.seed,
+        cuda_device=args.cuda_device,
+    )
+    print(_table(result))
+    if args.output is not None:
+        args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def measure_perplexity(
+    weights: str,
+    text: List[str],
+    state: str = "carried",
+    batch_size: int = 32,
+    max_sentences: Optional[int] = None,
+    vocabulary: Optional[Path] = None,
+    reader: Optional[str] = None,
+    fields: Optional[List[str]] = None,
+    samples: int = 1000,
+    seed: int = 0,
+    cuda_device: int = -1,
+) -> Dict[str, Any]:
+    """
+    Score a text.
+
+    # Parameters
+
+    weights, text, ... : as the command's arguments.
+
+    # Returns
+
+    `perplexity` and `interval` with the keys forward, backward, mean; counts; and how they were made.
+
+    # Raises
+
+    `ConfigurationError` where the biLM has no softmax or no vocabulary.
+    """
+    from allennlp.common.checks import ConfigurationError
+
+    from elmo_plugin.corpus.perplexity import score_corpus
+
+    if batch_size < 1 or samples < 0:
+        raise ConfigurationError(f"elmo-perplexity: batch size {batch_size}, {samples} samples; expected 1 and 0 up.")
+    bilm, softmax, words = _load(weights, vocabulary, state, cuda_device)
+    texts = _reader(reader, fields, bilm.options.max_characters_per_token, max_sentences)
+    corpus = texts.corpus(text)
+    table = texts.word_table({word: index for index, word in enumerate(words)})
+    scores = score_corpus(bilm, softmax, corpus, table, state, batch_size)
+    counts = corpus.counts()
+    return {
+        "weights": weights,
+        "text": text,
+        "state": state,
+        "batch_size": batch_size,
+        "files": len(corpus.files),
+        "lines": counts.lines,
+        "sentences": counts.sentences,
+        "words": counts.tokens,
+        "tokens": int(scores.tokens.sum()),
+        "unknown_words": int(scores.unknown.sum()),
+        "vocabulary": len(words),
+        "perplexity": scores.perplexities(),
+        "interval": scores.intervals(samples, seed) if samples and counts.sentences > 1 else None,
+        "samples": samples,
+        "seed": seed,
+    }
+
+
+def _load(
+    weights: str, vocabulary: Optional[Path], state: str, cuda_device: int
+) -> Tuple["BiLm", "LanguageModelSoftmax", List[str]]:
+    import torch
+    from allennlp.common.checks import ConfigurationError
+
+    from elmo_plugin.corpus.vocabulary import read_vocabulary
+    from elmo_plugin.engine.bilm import BiLm
+    from elmo_plugin.engine.softmax import LanguageModelSoftmax
+    from elmo_plugin.engine.warm import warm_up
+    from elmo_plugin.formats import read_weights
+
+    found = read_weights(weights)
+    words = found.vocabulary if vocabulary is None else read_vocabulary(vocabulary)
+    if found.softmax is None:
+        raise ConfigurationError(
+            f"elmo-perplexity: {weights} comes without a softmax, expected the archive of a training or weights that "
+            "were exported with it. experiments/finetuning/softmax.jsonnet trains one."
+        )
+    if words is None or len(words) != len(found.softmax["bias"]):
+        raise ConfigurationError(
+            f"elmo-perplexity: the softmax of {weights} is over {len(found.softmax['bias'])} words, found "
+            f"{'no vocabulary' if words is None else len(words)}. Give the vocabulary that it was trained with: "
+            "--vocabulary FILE."
+        )
+    bilm = BiLm(found.options, state="warm" if state == "warm" else "reset")
+    bilm.load_tensors(found.tensors, found.source)
+    softmax = LanguageModelSoftmax(len(words), found.options.lstm.projection_dim)
+    softmax.load_state_dict(found.softmax)
+    if bilm.warm is not None and not bilm.warm.is_set:
+        warm_up(bilm, vocabulary=words)
+    device = torch.device("cpu" if cuda_device < 0 else f"cuda:{cuda_device}")
+    return bilm.to(device), softmax.to(device), words
+
+
+def _reader(reader: Optional[str], fields: Optional[List[str]], length: Optional[int], limit: Optional[int]) -> Any:
+    """Make the reader `elmo_corpus`."""
+    from allennlp.common import Params
+
+    from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
+
+    parameters: Dict[str, Any] = {"word_level": length is None, "max_sentences": limit, "fields": fields}
+    if length is not None:
+        parameters["max_characters_per_token"] = length
+    if reader is not None:
+        is_object = reader.lstrip().startswith("{")
+        parameters["task_reader"] = json.loads(reader) if is_object else {"type": reader}
+    return ElmoCorpusReader.from_params(Params(parameters))
+
+
+def _table(result: Dict[str, Any]) -> str:
+    share = result["unknown_words"] / max(1, result["words"])
+    lines = [
+        f"lines          {result['lines']:>12,}   in {result['files']} files",
+        f"sentences      {result['sentences']:>12,}",
+        f"words          {result['words']:>12,}",
+        f"unknown words  {result['unknown_words']:>12,}   {100 * share:.2f} % of the words, not among the "
+        f"{result['vocabulary']:,} of the softmax",
+        f"predicted      {result['tokens']:>12,}   words and sentence ends, in each direction",
+        f"state          {result['state']:>12}   {result['batch_size']} rows",
+        "",
+        f"{'':14} {'perplexity':>12}",
+    ]
+    for name, value in result["perplexity"].items():
+        line = f"{name:14} {value:>12.2f}"
+        if result["interval"] is not None:
+            low, high = result["interval"][name]
+            line += f"   {low:.2f} to {high:.2f}"
+        lines.append(line)
+    if result["interval"] is not None:
+        drawn = f"{result['samples']} texts drawn from these sentences (seed {result['seed']})"
+        lines.append(f"\nIntervals: of 95 % of {drawn}.")
+    return "\n".join(lines)
