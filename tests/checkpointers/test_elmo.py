@@ -1,8 +1,10 @@
 """A training that is killed goes on bit for bit as if it had not been."""
 
+import copy
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,6 +126,28 @@ def test_ten_steps_are_five_and_five_with_a_kill_between(data, tmp_path, monkeyp
 
     for expected, found in zip(final_states(tmp_path / "whole"), final_states(tmp_path / "pieces")):
         assert_equal(found, expected)
+
+
+@pytest.mark.slow
+def test_two_processes_go_on_where_they_stopped(data, tmp_path):
+    """Each with its own streams."""
+    parameters = configuration(data)
+    parameters["distributed"] = {"cuda_devices": [-1, -1]}
+    parameters["trainer"]["checkpointer"].update(save_every_num_batches=3, keep_most_recent_by_count=None)
+    train_model(Params(copy.deepcopy(parameters)), str(tmp_path / "whole"), include_package=["elmo_plugin"])
+    shutil.copytree(tmp_path / "whole", tmp_path / "pieces")
+    for path in [*(tmp_path / "pieces").glob("*_e1_b3*"), *(tmp_path / "pieces").glob("*_e2_*")]:
+        path.unlink()
+    train_model(
+        Params(copy.deepcopy(parameters)), str(tmp_path / "pieces"), recover=True, include_package=["elmo_plugin"]
+    )
+    states = [
+        [torch.load(folder / f"{name}_state_e2_b0{end}.th") for name, end in (*FILES, ("process", "_w1"))]
+        for folder in (tmp_path / "whole", tmp_path / "pieces")
+    ]
+
+    assert_equal(*states)
+    assert not torch.equal(*(states[0][index]["streams"]["streams"]["cell"] for index in (2, 3)))
 
 
 class Trainer:
