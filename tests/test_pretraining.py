@@ -11,7 +11,7 @@ pytest.importorskip("allennlp")
 pytest.importorskip("elmo_plugin")
 
 from allennlp.commands.evaluate import evaluate_from_archive
-from allennlp.commands.train import train_model, train_model_from_file
+from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.data import TokenIndexer, Vocabulary
 from allennlp.data.batch import Batch
@@ -19,6 +19,7 @@ from allennlp.data.fields import TextField
 from allennlp.data.instance import Instance
 from allennlp.data.tokenizers import Token
 from allennlp.models.archival import load_archive
+from allennlp.modules.elmo import Elmo
 from allennlp.modules.token_embedders import TokenEmbedder
 from allennlp.training.callbacks import TrainerCallback
 
@@ -61,7 +62,10 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tiny_run(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("tiny") / "run"
-    train_model_from_file(str(EXPERIMENTS / "tiny.jsonnet"), str(folder))
+    board = {"type": "tensorboard", "summary_interval": 1, "should_log_learning_rate": True}
+    parameters = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet")).as_dict(quiet=True)
+    parameters["trainer"]["callbacks"].append(board)
+    train_model(Params(parameters), str(folder))
     return folder
 
 
@@ -72,6 +76,29 @@ def test_trains_and_reports_heldout_perplexity(tiny_run):
     assert metrics["validation_tokens"] == 20 * 6
     assert {"training_sampled_loss_forward", "training_sampled_loss_backward"} <= set(metrics)
     assert not [name for name in metrics if name.startswith("training_perplexity")]
+
+
+def test_tensorboard_shows_both_directions(tiny_run):
+    logs = {name: (tiny_run / "log" / name).iterdir() for name in ("train", "validation")}
+    written = {name: b"".join(path.read_bytes() for path in paths) for name, paths in logs.items()}
+
+    assert b"sampled_loss_forward" in written["train"] and b"sampled_loss_backward" in written["train"]
+    assert b"learning_rate" in written["train"] and b"perplexity" not in written["train"]
+    assert b"perplexity_forward" in written["validation"]
+
+
+def test_weights_are_written_at_the_end(tiny_run):
+    """For AllenNLP's own Elmo and bilm-tf, with a card; and from any checkpoint on demand."""
+    expected, found = read_weights(tiny_run / "model.tar.gz"), read_weights(tiny_run / "bilm")
+    later = read_weights(tiny_run / "model_state_e2_b0.th")
+
+    assert found.vocabulary == later.vocabulary == expected.vocabulary
+    for name, tensor in expected.everything().items():
+        assert found.everything()[name].equal(tensor), name
+    assert later.everything().keys() == expected.everything().keys()
+    Elmo(str(tiny_run / "bilm" / "options.json"), str(tiny_run / "bilm" / "weights.hdf5"), 1)
+    perplexity = json.loads((tiny_run / "metrics.json").read_text())["best_validation_perplexity"]
+    assert f"| perplexity | {perplexity:.4f} |" in (tiny_run / "bilm" / "README.md").read_text()
 
 
 def test_archive_is_evaluated(tiny_run, data):

@@ -31,6 +31,8 @@ function(
     learning_rate_scheduler: { type: "linear_with_warmup", warmup_steps: 20 },
     grad_norm: 1.0,
     validation_metric: "-perplexity",
+    checkpointer: { type: "elmo", save_every_num_seconds: 600 },
+    callbacks: [{ type: "elmo_progress" }, { type: "elmo_export" }],
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   } + trainer,
   random_seed: seed,

@@ -1,0 +1,2 @@
+from elmo_plugin.callbacks.elmo_export import ElmoExport  # noqa: F401
+from elmo_plugin.callbacks.elmo_progress import ElmoProgress  # noqa: F401
