@@ -15,9 +15,9 @@ from typing import List, Optional, Tuple, Union
 
 from elmo_plugin.engine.errors import FormatError, WeightFileError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.formats import archive, hdf5, pretrained, recognise, safetensors
+from elmo_plugin.formats import archive, hdf5, pretrained, recognise, safetensors, tf_checkpoint, zip_files
 from elmo_plugin.formats.beside import options_beside
-from elmo_plugin.formats.recognise import kind_of, weight_file_in
+from elmo_plugin.formats.recognise import checkpoint_named, kind_of, weight_file_in
 from elmo_plugin.formats.weight_set import WeightSet
 
 __all__ = ["WeightSet", "read_options", "read_pair", "read_weights", "write_weights"]
@@ -32,9 +32,9 @@ def read_weights(source: Source, softmax: bool = True) -> WeightSet:
     # Parameters
 
     source : a name ("builtin", or one of the published "small", "medium", "original", "original_5.5B"), a URL, a weight
-        file, a trained AllenNLP model (`model.tar.gz`), or a folder that holds one of these. A name wins over a folder
-        of the same name; write "./small" for the folder. An hdf5 file has its options beside it: `x_options.json` for
-        `x_weights.hdf5`, or `options.json`.
+        file, a TensorFlow checkpoint, a trained AllenNLP model (`model.tar.gz`), or a folder or zip file that holds one
+        of these. A name wins over a folder of the same name; write "./small" for the folder. An hdf5 file or a
+        checkpoint has its options beside it: `x_options.json` for `x_weights.hdf5`, or `options.json`.
     softmax : read the softmax of the language model if there is one. It is large, and vectors do not need it.
 
     # Raises
@@ -51,7 +51,7 @@ def read_pair(options_file: Source, weight_file: Source, softmax: bool = True) -
     # Parameters
 
     options_file : path or URL of the options.json.
-    weight_file : path or URL of the hdf5 or safetensors file.
+    weight_file : path or URL of the hdf5 or safetensors file or the checkpoint, or of a folder or zip file with it.
     softmax : as for `read_weights`.
 
     # Raises
@@ -75,19 +75,8 @@ def read_options(source: Source, options_file: Optional[Source] = None) -> Tuple
 
     The options, and the vocabulary if there is one.
     """
-    if options_file is None:
-        located = _locate(source)
-    else:
-        located = _locate_pair(options_file, source)
-    options_path, weight_path = located
-    kind = kind_of(weight_path)
-    if kind == recognise.SAFETENSORS:
-        return safetensors.read_options(weight_path, options_path)
-    if kind == recognise.HDF5:
-        options = BiLmOptions.from_file(options_path or options_beside(weight_path))
-        return options, hdf5.read_vocabulary(weight_path, options)
-    weights = _read_archive(options_path, weight_path, softmax=False)
-    return weights.options, weights.vocabulary
+    options_path, weight_path = _locate(source) if options_file is None else _locate_pair(options_file, source)
+    return _read_options(options_path, weight_path)
 
 
 def write_weights(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") -> None:
@@ -123,15 +112,13 @@ def _locate(source: Source) -> Tuple[Optional[Path], Path]:
         return located
     if source == "":
         raise WeightFileError(f"the weights are '', expected a path, a URL or one of the names {pretrained.names()}.")
-    path = Path(source).expanduser()
-    if path.is_dir():
-        return None, weight_file_in(path)
-    if not path.exists():
+    found = _weights_at(Path(source).expanduser())
+    if found is None:
         raise WeightFileError(
             f"{source}: no such file or folder, and not one of the names {pretrained.names()}. Check the spelling; "
             f"a relative path starts at {Path.cwd()}."
         )
-    return None, path
+    return None, found
 
 
 def _locate_pair(options_file: Source, weight_file: Source) -> Tuple[Path, Path]:
@@ -139,10 +126,17 @@ def _locate_pair(options_file: Source, weight_file: Source) -> Tuple[Path, Path]
         pretrained.fetch(str(source)) if pretrained.is_url(str(source)) else Path(source).expanduser()
         for source in (options_file, weight_file)
     )
-    if not weight_path.is_file():
-        found = "a folder" if weight_path.is_dir() else "no such file"
-        raise WeightFileError(f"{weight_file}: {found}, expected the file with the weights.")
-    return options_path, weight_path
+    found = _weights_at(weight_path)
+    if found is None:
+        raise WeightFileError(f"{weight_file}: no such file, expected the file with the weights.")
+    return options_path, found
+
+
+def _weights_at(path: Path) -> Optional[Path]:
+    """The file with the weights, or the folder that is one model, for a path that the user named."""
+    if path.is_dir():
+        return weight_file_in(path)
+    return checkpoint_named(path) or (path if path.exists() else None)
 
 
 def _read(options_file: Optional[Path], weight_file: Path, softmax: bool) -> WeightSet:
@@ -151,10 +145,33 @@ def _read(options_file: Optional[Path], weight_file: Path, softmax: bool) -> Wei
         return safetensors.read(weight_file, options_file, softmax)
     if kind == recognise.HDF5:
         return hdf5.read(options_file or options_beside(weight_file), weight_file, softmax)
+    if kind == recognise.TF_CHECKPOINT:
+        return tf_checkpoint.read(options_file, weight_file, softmax)
+    if kind == recognise.ZIP:
+        with zip_files.unpacked(weight_file) as folder:
+            return replace(_read(options_file, weight_file_in(folder), softmax), source=str(weight_file))
     return _read_archive(options_file, weight_file, softmax)
 
 
+def _read_options(options_file: Optional[Path], weight_file: Path) -> Tuple[BiLmOptions, Optional[List[str]]]:
+    kind = kind_of(weight_file)
+    if kind == recognise.SAFETENSORS:
+        return safetensors.read_options(weight_file, options_file)
+    if kind == recognise.HDF5:
+        options = BiLmOptions.from_file(options_file or options_beside(weight_file))
+        return options, hdf5.read_vocabulary(weight_file, options)
+    if kind == recognise.TF_CHECKPOINT:
+        return tf_checkpoint.read_options(options_file, weight_file)
+    if kind == recognise.ZIP:
+        with zip_files.unpacked(weight_file) as folder:
+            return _read_options(options_file, weight_file_in(folder))
+    weights = _read_archive(options_file, weight_file, softmax=False)
+    return weights.options, weights.vocabulary
+
+
 def _read_archive(options_file: Optional[Path], weight_file: Path, softmax: bool) -> WeightSet:
+    if weight_file.is_dir():
+        raise FormatError(f"{weight_file}: looks like an ELMoForManyLangs model, a format that is not read here.")
     if options_file is not None:
         raise FormatError(
             f"{weight_file}: looks like a trained model, which knows its own options, but {options_file} is given with "

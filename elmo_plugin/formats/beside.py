@@ -18,13 +18,14 @@ def options_target(weight_file: Path) -> Path:
     return weight_file.with_name(stem + "options.json")
 
 
-def options_beside(weight_file: Path) -> Path:
+def options_beside(weight_file: Path, what: str = "an hdf5 weight file") -> Path:
     """
     Find the options file of a weight file in its folder.
 
     # Parameters
 
-    weight_file : the hdf5 file.
+    weight_file : the hdf5 file, or whatever else does not carry its options.
+    what : what to call it in messages.
 
     # Returns
 
@@ -43,18 +44,18 @@ def options_beside(weight_file: Path) -> Path:
         return others[0]
     found = ", ".join(path.name for path in others) or "none"
     raise WeightFileError(
-        f"{weight_file}: an hdf5 weight file needs its options file beside it; expected {target.name!r} or "
+        f"{weight_file}: {what} needs its options file beside it; expected {target.name!r} or "
         f"'options.json', found {found}. Copy it there, or name both files."
     )
 
 
 def vocabulary_beside(weight_file: Path) -> Optional[List[str]]:
     """
-    Read the vocabulary of a word-level model from the folder of its weights.
+    Read the vocabulary of a word-level model, or of a softmax, from the folder of its weights.
 
     # Parameters
 
-    weight_file : the hdf5 file.
+    weight_file : the hdf5 file, or the index of a checkpoint.
 
     # Returns
 

@@ -21,12 +21,20 @@ from elmo_plugin.engine.tensor_table import Shape, check_tensors
 from elmo_plugin.formats import forget_bias
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.beside import options_target, vocabulary_beside
-from elmo_plugin.formats.names import DIRECTIONS, cell_group, hdf5_shapes, reader_group, to_engine, to_hdf5
+from elmo_plugin.formats.names import (
+    DIRECTIONS,
+    SOFTMAX,
+    cell_group,
+    hdf5_shapes,
+    reader_group,
+    softmax_from,
+    to_engine,
+    to_hdf5,
+)
 from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options, softmax_shapes
 
 EXTRA = "elmo_plugin"
 EXTRA_VERSION = 1
-_SOFTMAX = {"softmax/W": "softmax.weight", "softmax/b": "softmax.bias"}
 
 # How h5py reports a file that is damaged, cut off, or not readable for other reasons
 _DAMAGE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
@@ -55,7 +63,7 @@ def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax:
         expected, optional = _expected(options, shapes)
         source = f"{weight_file} (with {options_file})"
         check_tensors(shapes, expected, source, optional)
-        wanted = [name for name in datasets if softmax or name not in _SOFTMAX]
+        wanted = [name for name in datasets if softmax or name not in SOFTMAX]
         arrays = {name: _array(weight_file, name, datasets[name]) for name in wanted}
     tensors = to_engine(options, arrays)
     _restore_forget_biases(options, arrays, tensors)
@@ -65,7 +73,7 @@ def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax:
     weights = WeightSet(
         options=options,
         tensors=tensors,
-        softmax=_read_softmax(arrays),
+        softmax=softmax_from(arrays),
         vocabulary=_vocabulary(weight_file, options, arrays),
         source=str(weight_file),
     )
@@ -118,7 +126,7 @@ def write(weights: WeightSet, weight_file: Union[str, Path]) -> Path:
             arrays = to_hdf5(options, weights.tensors)
             for name, tensor in weights.everything().items():
                 if name.startswith("softmax."):
-                    arrays[{ours: theirs for theirs, ours in _SOFTMAX.items()}[name]] = _numpy(tensor)
+                    arrays[{ours: theirs for theirs, ours in SOFTMAX.items()}[name]] = _numpy(tensor)
             for name, array in arrays.items():
                 file.create_dataset(name, data=array)
             _link_single_layer(file, options)
@@ -186,9 +194,9 @@ def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:
 def _expected(options: BiLmOptions, found: Mapping[str, Shape]) -> Tuple[Dict[str, Shape], Dict[str, Shape]]:
     """The shapes that must be in the file, and those that may be."""
     expected, lstm = hdf5_shapes(options), options.lstm
-    if any(name in found for name in _SOFTMAX):
+    if any(name in found for name in SOFTMAX):
         shapes = softmax_shapes(options, found.get("softmax/W"))
-        expected.update({name: shapes[ours] for name, ours in _SOFTMAX.items()})
+        expected.update({name: shapes[ours] for name, ours in SOFTMAX.items()})
     optional: Dict[str, Shape] = {
         f"{EXTRA}/warm/hidden": (lstm.n_layers, 2 * lstm.projection_dim),
         f"{EXTRA}/warm/cell": (lstm.n_layers, 2 * lstm.dim),
@@ -238,16 +246,11 @@ def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:
     return array
 
 
-def _read_softmax(arrays: Mapping[str, np.ndarray]) -> Optional[Dict[str, torch.Tensor]]:
-    if "softmax/W" not in arrays:
-        return None
-    return {"weight": torch.from_numpy(arrays["softmax/W"]), "bias": torch.from_numpy(arrays["softmax/b"])}
-
-
 def _vocabulary(path: Union[str, Path], options: BiLmOptions, arrays: Mapping[str, np.ndarray]) -> Optional[List[str]]:
     stored = arrays.get(f"{EXTRA}/vocabulary")
     if stored is None:
-        return vocabulary_beside(Path(path)) if options.is_word_level else None
+        # the softmax counts the words of the vocabulary too; without it a biLM of characters needs none
+        return vocabulary_beside(Path(path)) if options.is_word_level or "softmax/W" in arrays else None
     try:
         words = json.loads(stored.tobytes().decode("utf-8"))
     except ValueError as error:

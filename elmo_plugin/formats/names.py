@@ -5,7 +5,7 @@ C is the width of a character vector, F the number of filters, P the projection,
 """
 
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from elmo_plugin.engine.tensor_table import Shape
 from elmo_plugin.formats import forget_bias
 
 DIRECTIONS = ("forward", "backward")
+
+#: datasets of the language model's output, and what `WeightSet.everything` calls them
+SOFTMAX = {"softmax/W": "softmax.weight", "softmax/b": "softmax.bias"}
 
 # bilm-tf orders the gates i, j (candidate), f, o; the engine i, f, g (candidate), o. The swap is its own inverse.
 _GATES = [0, 2, 1, 3]
@@ -130,6 +133,13 @@ def to_hdf5(options: BiLmOptions, tensors: Mapping[str, torch.Tensor]) -> Dict[s
         ]
         arrays[rule.dataset] = _copy(rule.write(*parts)).numpy()
     return arrays
+
+
+def softmax_from(arrays: Mapping[str, np.ndarray]) -> Optional[Dict[str, torch.Tensor]]:
+    """Return the softmax as `WeightSet` keeps it, None where the arrays have none."""
+    if "softmax/W" not in arrays:
+        return None
+    return {"weight": torch.from_numpy(arrays["softmax/W"]), "bias": torch.from_numpy(arrays["softmax/b"])}
 
 
 def _copy(array: np.ndarray) -> torch.Tensor:
