@@ -23,3 +23,7 @@ class FormatError(EngineError, ValueError):
 
 class BackendUnavailableError(EngineError, RuntimeError):
     """A backend was asked for by name and cannot run on this machine."""
+
+
+class DeviceMemoryError(EngineError, RuntimeError):
+    """The memory of a GPU does not suffice for what was asked of it."""

@@ -7,6 +7,7 @@ import torch
 
 from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult, LstmWeights
 from elmo_plugin.engine.backends.cpu import CpuBackend
+from elmo_plugin.engine.backends.cuda import CudaBackend
 from elmo_plugin.engine.backends.reference import ReferenceBackend
 from elmo_plugin.engine.errors import BackendUnavailableError
 
@@ -14,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 AUTO = "auto"
 
-_BACKENDS: Dict[str, Backend] = {backend.name: backend for backend in (CpuBackend(), ReferenceBackend())}
+_BACKENDS: Dict[str, Backend] = {backend.name: backend for backend in (CpuBackend(), CudaBackend(), ReferenceBackend())}
 
 
 def names() -> List[str]:
@@ -41,7 +42,7 @@ def get(name: str) -> Backend:
 
 def choose(device: torch.device) -> Backend:
     """Return the preferred backend for tensors on `device`."""
-    backend = _BACKENDS["cpu"] if device.type == "cpu" else _BACKENDS["reference"]
+    backend = _BACKENDS[device.type if device.type in ("cpu", "cuda") else "reference"]
     logger.info("backend %r for tensors on %s", backend.name, device)
     return backend
 

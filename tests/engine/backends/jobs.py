@@ -86,9 +86,12 @@ def run(
     Results and gradients by name, with the number of the job in front.
     """
     device = device_for(backend)
+    # copies, so that no two runs add their gradients up in one tensor
     leaves = [
         {
-            part: None if job[part] is None else job[part].to(device, dtype).requires_grad_(part in trained)
+            part: None
+            if job[part] is None
+            else job[part].detach().to(device, dtype, copy=True).requires_grad_(part in trained)
             for part in PARTS
         }
         for job in jobs

@@ -1,0 +1,1 @@
+"""Triton sources of the cuda backend; imported inside functions, only where Triton is installed."""
