@@ -13,16 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import List, Optional, Tuple, Union
 
-from elmo_plugin.engine.errors import FormatError, WeightFileError
+from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.formats import archive, hdf5, pretrained, recognise, safetensors, tf_checkpoint, zip_files
+from elmo_plugin.formats import archive, hdf5, recognise, safetensors, tf_checkpoint, zip_files
 from elmo_plugin.formats.beside import options_beside
-from elmo_plugin.formats.recognise import checkpoint_named, kind_of, weight_file_in
+from elmo_plugin.formats.recognise import kind_of, weight_file_in
+from elmo_plugin.formats.sources import Source, locate, locate_pair
 from elmo_plugin.formats.weight_set import WeightSet
 
 __all__ = ["WeightSet", "read_options", "read_pair", "read_weights", "write_weights"]
-
-Source = Union[str, Path]
 
 
 def read_weights(source: Source, softmax: bool = True) -> WeightSet:
@@ -41,7 +40,7 @@ def read_weights(source: Source, softmax: bool = True) -> WeightSet:
 
     `WeightFileError`, `FormatError` or `OptionsError`, naming the file, what was found and what was expected.
     """
-    return _read(*_locate(source), softmax)
+    return _read(*locate(source), softmax)
 
 
 def read_pair(options_file: Source, weight_file: Source, softmax: bool = True) -> WeightSet:
@@ -59,7 +58,7 @@ def read_pair(options_file: Source, weight_file: Source, softmax: bool = True) -
     `WeightFileError` with one table of what is missing, surplus or misshaped if the two are not a pair; else as
     `read_weights`.
     """
-    return _read(*_locate_pair(options_file, weight_file), softmax)
+    return _read(*locate_pair(options_file, weight_file), softmax)
 
 
 def read_options(source: Source, options_file: Optional[Source] = None) -> Tuple[BiLmOptions, Optional[List[str]]]:
@@ -75,7 +74,7 @@ def read_options(source: Source, options_file: Optional[Source] = None) -> Tuple
 
     The options, and the vocabulary if there is one.
     """
-    options_path, weight_path = _locate(source) if options_file is None else _locate_pair(options_file, source)
+    options_path, weight_path = locate(source) if options_file is None else locate_pair(options_file, source)
     return _read_options(options_path, weight_path)
 
 
@@ -104,39 +103,6 @@ def write_weights(weights: WeightSet, path: Union[str, Path], dtype: str = "floa
         raise FormatError(f"{path}: hdf5 weights are float32, found dtype {dtype!r}. Use .safetensors for it.")
     else:
         hdf5.write(weights, path)
-
-
-def _locate(source: Source) -> Tuple[Optional[Path], Path]:
-    located = pretrained.locate(source) if isinstance(source, str) else None
-    if located is not None:
-        return located
-    if source == "":
-        raise WeightFileError(f"the weights are '', expected a path, a URL or one of the names {pretrained.names()}.")
-    found = _weights_at(Path(source).expanduser())
-    if found is None:
-        raise WeightFileError(
-            f"{source}: no such file or folder, and not one of the names {pretrained.names()}. Check the spelling; "
-            f"a relative path starts at {Path.cwd()}."
-        )
-    return None, found
-
-
-def _locate_pair(options_file: Source, weight_file: Source) -> Tuple[Path, Path]:
-    options_path, weight_path = (
-        pretrained.fetch(str(source)) if pretrained.is_url(str(source)) else Path(source).expanduser()
-        for source in (options_file, weight_file)
-    )
-    found = _weights_at(weight_path)
-    if found is None:
-        raise WeightFileError(f"{weight_file}: no such file, expected the file with the weights.")
-    return options_path, found
-
-
-def _weights_at(path: Path) -> Optional[Path]:
-    """The file with the weights, or the folder that is one model, for a path that the user named."""
-    if path.is_dir():
-        return weight_file_in(path)
-    return checkpoint_named(path) or (path if path.exists() else None)
 
 
 def _read(options_file: Optional[Path], weight_file: Path, softmax: bool) -> WeightSet:

@@ -1,26 +1,23 @@
 """
 Read and write the pair of files that bilm-tf and AllenNLP use: weights in hdf5, options in JSON.
 
-What that layout has no place for goes into one extra group, `elmo_plugin`, which other readers do not look at; it is
-written only when there is something to keep: a vocabulary, a stored state, or a trained forget bias that the layout
-cannot express exactly.
+What that layout has no place for goes into an extra group, see `extra_group`.
 """
 
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 import numpy as np
 import torch
 
 from elmo_plugin.engine.errors import EngineError, FormatError, WeightFileError
-from elmo_plugin.engine.json_section import shortened
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import Shape, check_tensors
-from elmo_plugin.formats import forget_bias
+from elmo_plugin.formats import extra_group
 from elmo_plugin.formats.atomic import replacing
-from elmo_plugin.formats.beside import options_target, vocabulary_beside
+from elmo_plugin.formats.beside import options_target
 from elmo_plugin.formats.names import (
     DIRECTIONS,
     SOFTMAX,
@@ -32,9 +29,6 @@ from elmo_plugin.formats.names import (
     to_hdf5,
 )
 from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options, softmax_shapes
-
-EXTRA = "elmo_plugin"
-EXTRA_VERSION = 1
 
 # How h5py reports a file that is damaged, cut off, or not readable for other reasons
 _DAMAGE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
@@ -66,15 +60,12 @@ def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax:
         wanted = [name for name in datasets if softmax or name not in SOFTMAX]
         arrays = {name: _array(weight_file, name, datasets[name]) for name in wanted}
     tensors = to_engine(options, arrays)
-    _restore_forget_biases(options, arrays, tensors)
-    for name in ("hidden", "cell"):
-        if f"{EXTRA}/warm/{name}" in arrays:
-            tensors[f"warm.{name}"] = torch.from_numpy(arrays[f"{EXTRA}/warm/{name}"])
+    extra_group.restore(options, arrays, tensors)
     weights = WeightSet(
         options=options,
         tensors=tensors,
         softmax=softmax_from(arrays),
-        vocabulary=_vocabulary(weight_file, options, arrays),
+        vocabulary=extra_group.vocabulary(weight_file, options, arrays),
         source=str(weight_file),
     )
     weights.check()
@@ -94,10 +85,23 @@ def read_vocabulary(weight_file: Union[str, Path], options: BiLmOptions) -> Opti
 
     The words, None if there are none.
     """
-    name = f"{EXTRA}/vocabulary"
+    name = extra_group.VOCABULARY
     with _open(Path(weight_file)) as file:
         arrays = {name: np.asarray(file[name][...])} if name in file else {}
-    return _vocabulary(weight_file, options, arrays)
+    return extra_group.vocabulary(weight_file, options, arrays)
+
+
+def dtypes(weight_file: Union[str, Path]) -> List[str]:
+    """List the types of the numbers in a file, those of our extra group apart."""
+    found: Set[str] = set()
+
+    def visit(name: str, item: Any) -> None:
+        if hasattr(item, "dtype") and not name.startswith(extra_group.NAME + "/"):
+            found.add(str(item.dtype))
+
+    with _open(Path(weight_file)) as file:
+        file.visititems(visit)
+    return sorted(found)
 
 
 def write(weights: WeightSet, weight_file: Union[str, Path]) -> Path:
@@ -126,11 +130,11 @@ def write(weights: WeightSet, weight_file: Union[str, Path]) -> Path:
             arrays = to_hdf5(options, weights.tensors)
             for name, tensor in weights.everything().items():
                 if name.startswith("softmax."):
-                    arrays[{ours: theirs for theirs, ours in SOFTMAX.items()}[name]] = _numpy(tensor)
+                    arrays[{ours: theirs for theirs, ours in SOFTMAX.items()}[name]] = extra_group.as_numpy(tensor)
             for name, array in arrays.items():
                 file.create_dataset(name, data=array)
             _link_single_layer(file, options)
-            _write_extra(file, _extra(weights, arrays))
+            extra_group.write(file, weights, arrays)
     return options_file
 
 
@@ -165,12 +169,7 @@ def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
             found[name] = item
 
     file.visititems(visit)
-    version = file[EXTRA].attrs.get("format_version", 0) if EXTRA in file else 0
-    if int(version) > EXTRA_VERSION:
-        raise FormatError(
-            f"{file.filename}: its group {EXTRA!r} has version {version}, this elmo_plugin knows {EXTRA_VERSION}. "
-            "Update elmo_plugin."
-        )
+    extra_group.check_version(file)
     return found
 
 
@@ -193,48 +192,15 @@ def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:
 
 def _expected(options: BiLmOptions, found: Mapping[str, Shape]) -> Tuple[Dict[str, Shape], Dict[str, Shape]]:
     """The shapes that must be in the file, and those that may be."""
-    expected, lstm = hdf5_shapes(options), options.lstm
+    expected = hdf5_shapes(options)
     if any(name in found for name in SOFTMAX):
         shapes = softmax_shapes(options, found.get("softmax/W"))
         expected.update({name: shapes[ours] for name, ours in SOFTMAX.items()})
-    optional: Dict[str, Shape] = {
-        f"{EXTRA}/warm/hidden": (lstm.n_layers, 2 * lstm.projection_dim),
-        f"{EXTRA}/warm/cell": (lstm.n_layers, 2 * lstm.dim),
-    }
-    if f"{EXTRA}/vocabulary" in found:
-        optional[f"{EXTRA}/vocabulary"] = found[f"{EXTRA}/vocabulary"]
-    for _, _, name, _ in _cells(options):
-        optional[name] = (lstm.dim,)
-    return expected, optional
-
-
-def _cells(options: BiLmOptions) -> List[Tuple[str, str, str, slice]]:
-    """For each cell: the engine's bias, the file's, where the exact forget bias goes, and its block in the file's."""
-    cells = options.lstm.dim
-    return [
-        (
-            f"lstm.{name}_layers.{layer}.bias",
-            cell_group(options, direction, layer) + "/B",
-            f"{EXTRA}/forget_bias/{name}_{layer}",
-            slice(2 * cells, 3 * cells),
-        )
-        for direction, name in enumerate(DIRECTIONS)
-        for layer in range(options.lstm.n_layers)
-    ]
-
-
-def _restore_forget_biases(
-    options: BiLmOptions, arrays: Mapping[str, np.ndarray], tensors: Dict[str, torch.Tensor]
-) -> None:
-    cells = options.lstm.dim
-    for ours, theirs, exact, block in _cells(options):
-        if exact in arrays:
-            bias = tensors[ours].numpy()
-            bias[cells : 2 * cells] = forget_bias.restore(arrays[exact], arrays[theirs][block], bias[cells : 2 * cells])
+    return expected, extra_group.shapes(options, found)
 
 
 def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:
-    if name == f"{EXTRA}/vocabulary":
+    if name == extra_group.VOCABULARY:
         return np.asarray(dataset[...])
     if dataset.dtype.kind != "f":
         raise WeightFileError(
@@ -246,51 +212,9 @@ def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:
     return array
 
 
-def _vocabulary(path: Union[str, Path], options: BiLmOptions, arrays: Mapping[str, np.ndarray]) -> Optional[List[str]]:
-    stored = arrays.get(f"{EXTRA}/vocabulary")
-    if stored is None:
-        # the softmax counts the words of the vocabulary too; without it a biLM of characters needs none
-        return vocabulary_beside(Path(path)) if options.is_word_level or "softmax/W" in arrays else None
-    try:
-        words = json.loads(stored.tobytes().decode("utf-8"))
-    except ValueError as error:
-        raise FormatError(f"{path}: dataset '{EXTRA}/vocabulary' is not a JSON list of words ({error}).") from error
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise FormatError(f"{path}: dataset '{EXTRA}/vocabulary' is {shortened(words)}, expected a list of words.")
-    return words
-
-
-def _extra(weights: WeightSet, arrays: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
-    """What the layout has no place for."""
-    extra: Dict[str, np.ndarray] = {}
-    if weights.vocabulary is not None:
-        extra["vocabulary"] = np.frombuffer(json.dumps(weights.vocabulary).encode("utf-8"), dtype=np.uint8)
-    for name in ("hidden", "cell"):
-        if f"warm.{name}" in weights.tensors:
-            extra[f"warm/{name}"] = _numpy(weights.tensors[f"warm.{name}"])
-    cells = weights.options.lstm.dim
-    for ours, theirs, exact, block in _cells(weights.options):
-        bias = _numpy(weights.tensors[ours])[cells : 2 * cells]
-        if not forget_bias.is_exact(bias, arrays[theirs][block]).all():
-            extra[exact[len(EXTRA) + 1 :]] = bias
-    return extra
-
-
-def _write_extra(file: Any, extra: Mapping[str, np.ndarray]) -> None:
-    if extra:
-        group = file.create_group(EXTRA)
-        group.attrs["format_version"] = EXTRA_VERSION
-        for name, array in extra.items():
-            group.create_dataset(name, data=array)
-
-
 def _link_single_layer(file: Any, options: BiLmOptions) -> None:
     """bilm-tf dumps a single layer under a name where neither AllenNLP nor bilm-tf's own reader looks: add a link."""
     import h5py
 
     for direction in range(len(DIRECTIONS) if options.lstm.n_layers == 1 else 0):
         file[reader_group(direction, 0)] = h5py.SoftLink("/" + cell_group(options, direction, 0))
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().to("cpu", torch.float32).numpy()

@@ -78,6 +78,12 @@ def read_options(
     return _options(path, header, options_file), header.get("vocabulary")
 
 
+def dtypes(path: Union[str, Path]) -> List[str]:
+    """List the types of the numbers in a file, a stored state apart."""
+    with _open(path) as file:
+        return sorted({file.get_slice(name).get_dtype() for name in file.keys() if not name.startswith("warm.")})
+
+
 def write(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") -> None:
     """
     Write a file of ours; equal weights give equal bytes.

@@ -1,0 +1,24 @@
+import pytest
+
+from elmo_plugin.engine.errors import WeightFileError
+from elmo_plugin.formats.sources import locate, locate_pair
+from tests import tiny
+from tests.formats import bundles
+
+
+def test_paths(tmp_path):
+    options_file, weight_file = tiny.write(tmp_path / "a")
+    index = bundles.write_checkpoint(tmp_path / "b")
+
+    assert locate(tmp_path / "a") == (None, tmp_path / "a" / "weights.hdf5")
+    assert locate(weight_file) == (None, tmp_path / "a" / "weights.hdf5")
+    assert locate(str(tmp_path / "b" / "model.ckpt-0")) == (None, index)
+    assert locate_pair(options_file, tmp_path / "b") == (tmp_path / "a" / "options.json", index)
+    assert locate_pair("~/o.json", weight_file)[0].is_absolute()
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(WeightFileError, match="nowhere: no such file or folder, and not one of the names"):
+        locate(tmp_path / "nowhere")
+    with pytest.raises(WeightFileError, match="nowhere: no such file, expected the file with the weights"):
+        locate_pair("o.json", tmp_path / "nowhere")
