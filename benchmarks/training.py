@@ -76,11 +76,11 @@ def make_text(args: argparse.Namespace, folder: Path) -> Any:
 
 
 def make_batches(args: argparse.Namespace, sentences: List[List[str]], vocab: Dict[str, int]) -> List[Batch]:
-    from elmo_plugin.corpus.streams import encode_block, stream_batches, to_tensors
+    from elmo_plugin.corpus.streams import LazyBlock, stream_batches, to_tensors
     from elmo_plugin.corpus.word_table import WordTable
 
     table = WordTable(vocab)
-    found = stream_batches(encode_block(sentences, table), args.rows, args.steps)
+    found = stream_batches(LazyBlock(sentences, table).sentences(), args.rows, args.steps)
     return [to_tensors(batch, table) for _, batch in zip(range(args.rounds + 1), found)]
 
 

@@ -1,2 +1,3 @@
 from elmo_plugin.callbacks.elmo_export import ElmoExport  # noqa: F401
+from elmo_plugin.callbacks.elmo_fast_forward import ElmoFastForward  # noqa: F401
 from elmo_plugin.callbacks.elmo_progress import ElmoProgress  # noqa: F401

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from elmo_plugin.corpus.sentence_batches import sentence_batches
-from elmo_plugin.corpus.streams import StreamBatch, encode_block, stream_batches, to_tensors
+from elmo_plugin.corpus.streams import LazyBlock, StreamBatch, stream_batches, to_tensors
 from elmo_plugin.corpus.text import Corpus
 from elmo_plugin.corpus.word_table import WordTable
 from elmo_plugin.engine.bilm import BiLm
@@ -113,7 +113,9 @@ def score_corpus(
 
 
 def _batches(corpus: Corpus, table: WordTable, is_continuous: bool, rows: int) -> Iterator[StreamBatch]:
-    blocks = (encode_block(block, table) for block in corpus.blocks())
+    blocks = (LazyBlock(block, table).sentences() for block in corpus.blocks())
     if is_continuous:
-        return stream_batches((sentence for block in blocks for sentence in block), rows, UNROLL_STEPS)
-    return sentence_batches(blocks, rows)
+        batches = stream_batches((sentence for block in blocks for sentence in block), rows, UNROLL_STEPS)
+    else:
+        batches = sentence_batches(map(list, blocks), rows)
+    return (batch for batch in batches if batch is not None)  # none is skipped

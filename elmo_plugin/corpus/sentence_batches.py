@@ -5,11 +5,11 @@ Every row begins with a sentence and ends with it, so that a state that is reset
 sentence. A sentence is read as in `streams`.
 """
 
-from typing import Iterator, List, Optional
+from typing import Callable, Iterator, List, Optional
 
 import numpy as np
 
-from elmo_plugin.corpus.streams import StreamBatch
+from elmo_plugin.corpus.streams import LazySentence, StreamBatch
 
 
 def count_batches(block_sizes: Iterator[int], rows: int) -> int:
@@ -18,27 +18,34 @@ def count_batches(block_sizes: Iterator[int], rows: int) -> int:
 
 
 def sentence_batches(
-    blocks: Iterator[List[np.ndarray]], rows: int, seed: Optional[int] = None
-) -> Iterator[StreamBatch]:
+    blocks: Iterator[List[LazySentence]],
+    rows: int,
+    seed: Optional[int] = None,
+    is_skipped: Optional[Callable[[], bool]] = None,
+) -> Iterator[Optional[StreamBatch]]:
     """
     Sort the sentences of each block by length and cut it into batches.
 
     # Parameters
 
-    blocks : rows of the word table of each sentence with both boundaries, `(words + 2,)`.
     rows : sentences of a batch; the last one of a block is filled up with rows without a token.
     seed : of the order of a block's batches; from the shortest to the longest when `None`.
+    is_skipped : as for `stream_batches`.
     """
     random = None if seed is None else np.random.default_rng(seed)
     first = 0
     for block in blocks:
-        by_length = np.argsort([len(sentence) for sentence in block], kind="stable")
+        by_length = np.argsort([sentence.tokens for sentence in block], kind="stable")
         groups = [by_length[start : start + rows] for start in range(0, len(block), rows)]
         order = range(len(groups)) if random is None else random.permutation(len(groups)).tolist()
         for index in order:
+            if is_skipped is not None and is_skipped():
+                yield None
+                continue
             group = groups[index].tolist()
-            batch = StreamBatch.empty(rows, max(len(block[number]) for number in group) - 1)
+            batch = StreamBatch.empty(rows, max(block[number].tokens for number in group))
             for row, number in enumerate(group):
-                batch.put(row, 0, first + number, block[number], 0, len(block[number]) - 1)
+                sentence = block[number]
+                batch.put(row, 0, first + number, sentence.block[sentence.place], 0, sentence.tokens)
             yield batch
         first += len(block)

@@ -5,7 +5,7 @@ A sentence `w1 .. wn` gives `n + 1` tokens in each direction: forward reads `<S>
 backward reads `</S> wn .. w1` and predicts `wn .. w1 <S>`. Both directions hold the same sentences at the same places.
 """
 
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import torch
@@ -92,28 +92,66 @@ class StreamBatch(NamedTuple):
         return StreamBatch(*(part[:, :steps] for part in self))
 
 
-def stream_batches(sentences: Iterable[np.ndarray], rows: int, steps: int) -> Iterator[StreamBatch]:
+class LazyBlock:
+    """
+    The sentences of a block, turned into rows of the word table when the first of them is needed.
+
+    # Parameters
+
+    block : lists of words.
+    """
+
+    def __init__(self, block: List[List[str]], table: WordTable) -> None:
+        self._block = block
+        self._table = table
+        self._encoded: Optional[List[np.ndarray]] = None
+
+    def sentences(self) -> Iterator["LazySentence"]:
+        """Each sentence, in order."""
+        return (LazySentence(self, place, len(words) + 1) for place, words in enumerate(self._block))
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        if self._encoded is None:
+            self._encoded = encode_block(self._block, self._table)
+        return self._encoded[index]
+
+
+class LazySentence(NamedTuple):
+    """One sentence of a block, of which only the number of tokens is known yet: words + 1."""
+
+    block: LazyBlock
+    place: int
+    tokens: int
+
+
+def stream_batches(
+    sentences: Iterable[LazySentence], rows: int, steps: int, is_skipped: Optional[Callable[[], bool]] = None
+) -> Iterator[Optional[StreamBatch]]:
     """
     Fill batches with sentences.
 
     # Parameters
 
-    sentences : rows of the word table with both boundaries, `(words + 2,)` each.
+    is_skipped : asked before each batch: whether nobody will look at it. It is None then, which is much faster.
     """
-    active: Dict[int, np.ndarray] = {}
+    active: Dict[int, LazySentence] = {}
 
     def lengths() -> Iterator[int]:
         for number, sentence in enumerate(sentences):
             active[number] = sentence
-            yield len(sentence) - 1
+            yield sentence.tokens
 
     for segments in schedule(lengths(), rows, steps):
-        batch = StreamBatch.empty(rows, steps)
-        for row, column, count, number, offset in segments:
-            batch.put(row, column, number, active[number], offset, count)
-            if offset + count == len(active[number]) - 1:
+        batch = None
+        if is_skipped is None or not is_skipped():
+            batch = StreamBatch.empty(rows, steps)
+            for row, column, count, number, offset in segments:
+                batch.put(row, column, number, active[number].block[active[number].place], offset, count)
+            batch = batch.cut(max(column + count for _, column, count, _, _ in segments))
+        for _, _, count, number, offset in segments:
+            if offset + count == active[number].tokens:
                 del active[number]
-        yield batch.cut(max(column + count for _, column, count, _, _ in segments))
+        yield batch
 
 
 def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
@@ -127,7 +165,10 @@ def to_tensors(batch: StreamBatch, table: WordTable) -> Dict[str, torch.Tensor]:
     `forward_targets`, `backward_targets` : `(rows, steps)` indices into the vocabulary, `IGNORED` where no token is.
     """
     both = np.stack([batch.forward_inputs, batch.backward_inputs])
-    distinct, inverse = np.unique(both, return_inverse=True)
+    distinct, first, inverse = np.unique(both, return_index=True, return_inverse=True)
+    # In the order of the text, so that a batch does not depend on the words that the table knows from others.
+    order = np.argsort(first)
+    distinct, inverse = distinct[order], np.argsort(order)[inverse]
     places = torch.from_numpy(inverse.reshape(both.shape))
     tensors = {"words": torch.from_numpy(table.inputs(distinct))}
     for index, name in enumerate(("forward", "backward")):

@@ -2,9 +2,8 @@
 
 import logging
 from itertools import count, islice
-from typing import Any, Callable, Iterator, List, Optional, TypeVar
+from typing import Any, Callable, Iterator, Optional, TypeVar
 
-import numpy as np
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import is_distributed
@@ -15,7 +14,7 @@ from overrides import overrides
 from torch import distributed
 
 from elmo_plugin.corpus.sentence_batches import count_batches, sentence_batches
-from elmo_plugin.corpus.streams import StreamBatch, encode_block, schedule, stream_batches, to_tensors
+from elmo_plugin.corpus.streams import LazyBlock, LazySentence, StreamBatch, schedule, stream_batches, to_tensors
 from elmo_plugin.corpus.text import Corpus
 from elmo_plugin.corpus.vocabulary import is_in_order
 from elmo_plugin.corpus.word_table import WordTable
@@ -96,7 +95,8 @@ class ElmoCorpusLoader(DataLoader):
         self._is_order_checked = False
         self._device: Optional[torch.device] = None
         self._epoch = 0
-        self._endless: Optional[Iterator[StreamBatch]] = None
+        self._endless: Optional[Iterator[Optional[StreamBatch]]] = None
+        self._is_skipped: Optional[Callable[[], bool]] = None
         # Schedules of the learning rate follow the length, so all processes must have the same.
         self._common_length = self._agree(self._count(0)) if is_distributed() and not batches_per_epoch else None
 
@@ -115,6 +115,9 @@ class ElmoCorpusLoader(DataLoader):
                 self._endless = self._endless_batches()
             batches = islice(self._endless, self._batches_per_epoch)
         for batch in batches:
+            if batch is None:
+                yield {}
+                continue
             tensors = to_tensors(batch, self._table)
             self._check_order(tensors["forward_targets"])
             yield tensors if self._device is None else move_to_device(tensors, self._device)
@@ -133,6 +136,16 @@ class ElmoCorpusLoader(DataLoader):
     @overrides
     def set_target_device(self, device: torch.device) -> None:
         self._device = device
+
+    def skip_while(self, is_skipped: Callable[[], bool]) -> None:
+        """
+        Pass over batches quickly, as long as nobody looks at them: they are empty then.
+
+        # Parameters
+
+        is_skipped : asked before each batch.
+        """
+        self._is_skipped = is_skipped
 
     def _check_order(self, targets: torch.Tensor) -> None:
         if not self._is_order_checked and not is_in_order(targets.numpy(), self._n_words):
@@ -156,34 +169,36 @@ class ElmoCorpusLoader(DataLoader):
         lengths = (length + 1 for block in blocks for length in block.tolist())
         return sum(1 for _ in schedule(lengths, self._rows, self._steps))
 
-    def _pass(self, epoch: int) -> Iterator[StreamBatch]:
+    def _pass(self, epoch: int) -> Iterator[Optional[StreamBatch]]:
         """The batches of one pass over the text, as many in each process."""
         if self._steps is None:
             yield from self._sentence_batches(epoch)
         else:
-            yield from stream_batches(self._sentences(epoch), self._rows, self._steps)
+            yield from stream_batches(self._sentences(epoch), self._rows, self._steps, self._is_skipped)
         if is_distributed():
             own = self._count(epoch)
             for _ in range(self._agree(own) - own):
                 yield StreamBatch.empty(self._rows, 1)
 
-    def _endless_batches(self) -> Iterator[StreamBatch]:
+    def _endless_batches(self) -> Iterator[Optional[StreamBatch]]:
         if self._steps is not None:
-            yield from stream_batches(_endless(self._sentences, self._corpus), self._rows, self._steps)
+            sentences = _endless(self._sentences, self._corpus)
+            yield from stream_batches(sentences, self._rows, self._steps, self._is_skipped)
         else:
             yield from _endless(self._sentence_batches, self._corpus)
 
-    def _sentences(self, epoch: int) -> Iterator[np.ndarray]:
-        for block in self._encoded_blocks(epoch):
-            yield from block
+    def _sentences(self, epoch: int) -> Iterator[LazySentence]:
+        for block in self._blocks(epoch):
+            yield from block.sentences()
 
-    def _sentence_batches(self, epoch: int) -> Iterator[StreamBatch]:
-        return sentence_batches(self._encoded_blocks(epoch), self._rows, self._epoch_seed(epoch))
+    def _sentence_batches(self, epoch: int) -> Iterator[Optional[StreamBatch]]:
+        blocks = (list(block.sentences()) for block in self._blocks(epoch))
+        return sentence_batches(blocks, self._rows, self._epoch_seed(epoch), self._is_skipped)
 
-    def _encoded_blocks(self, epoch: int) -> Iterator[List[np.ndarray]]:
+    def _blocks(self, epoch: int) -> Iterator[LazyBlock]:
         assert self._table is not None
         for block in self._corpus.blocks(self._epoch_seed(epoch)):
-            yield encode_block(block, self._table)
+            yield LazyBlock(block, self._table)
 
     def _agree(self, batches: int) -> int:
         """The largest count of all processes."""

@@ -46,7 +46,7 @@ function(
     grad_norm: grad_norm,
     validation_metric: "-perplexity",
     checkpointer: checkpointer,
-    callbacks: [{ type: "elmo_progress" }, { type: "elmo_export" }],
+    callbacks: [{ type: "elmo_fast_forward" }, { type: "elmo_progress" }, { type: "elmo_export" }],
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   },
   random_seed: seed,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_plugin.corpus.sentence_batches import count_batches, sentence_batches
-from elmo_plugin.corpus.streams import encode_block
+from elmo_plugin.corpus.streams import LazyBlock
 from elmo_plugin.corpus.word_table import WordTable
 
 VOCABULARY = {word: index for index, word in enumerate(["<S>", "</S>", "<UNK>", "a", "b", "c"])}
@@ -13,7 +13,7 @@ BLOCK = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=9), min_
 @given(blocks=st.lists(BLOCK, max_size=4), rows=st.integers(1, 5), seed=st.sampled_from([None, 0, 1]))
 def test_each_sentence_is_one_row(blocks, rows, seed):
     table = WordTable(VOCABULARY)
-    batches = list(sentence_batches((encode_block(block, table) for block in blocks), rows, seed))
+    batches = list(sentence_batches((list(LazyBlock(block, table).sentences()) for block in blocks), rows, seed))
     words = list(table._rows)
     sentences = [sentence for block in blocks for sentence in block]
     found = {}
@@ -38,7 +38,7 @@ def test_each_sentence_is_one_row(blocks, rows, seed):
 
 def test_rows_of_a_batch_are_of_about_equal_length():
     table = WordTable(VOCABULARY)
-    block = encode_block([["a"] * length for length in (5, 1, 3, 1, 4, 5, 2)], table)
+    block = list(LazyBlock([["a"] * length for length in (5, 1, 3, 1, 4, 5, 2)], table).sentences())
     lengths = [(batch.forward_targets >= 0).sum(1).tolist() for batch in sentence_batches(iter([block]), 3)]
 
     assert lengths == [[2, 2, 3], [4, 5, 6], [6, 0, 0]]

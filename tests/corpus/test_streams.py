@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_plugin.corpus.streams import IGNORED, encode_block, schedule, stream_batches, to_tensors
+from elmo_plugin.corpus.streams import IGNORED, LazyBlock, schedule, stream_batches, to_tensors
 from elmo_plugin.corpus.word_table import WordTable
 from elmo_plugin.engine.characters import words_to_ids
 
@@ -15,7 +15,7 @@ SIZES = {"rows": st.integers(1, 5), "steps": st.integers(1, 7)}
 
 def batches_of(sentences, rows, steps):
     table = WordTable(VOCABULARY)
-    return table, list(stream_batches(encode_block(sentences, table), rows, steps))
+    return table, list(stream_batches(LazyBlock(sentences, table).sentences(), rows, steps))
 
 
 def read_rows(batches, name):
@@ -124,9 +124,24 @@ def test_each_place_knows_its_sentence(sentences, rows, steps):
     assert found == {number: sentence + ["</S>"] for number, sentence in enumerate(sentences)}
 
 
+@given(sentences=SENTENCES, **SIZES, skipped=st.sets(st.integers(0, 9)))
+def test_batches_that_are_skipped_change_no_other(sentences, rows, steps, skipped):
+    """Nor does what the table knows."""
+    table, expected = batches_of(sentences, rows, steps)
+    other = WordTable(VOCABULARY)
+    numbers = iter(range(1000))
+    found = list(stream_batches(LazyBlock(sentences, other).sentences(), rows, steps, lambda: next(numbers) in skipped))
+
+    assert [batch is None for batch in found] == [number in skipped for number in range(len(expected))]
+    for one, two in zip(found, expected):
+        if one is not None:
+            one, two = to_tensors(one, other), to_tensors(two, table)
+            assert all(one[name].equal(two[name]) for name in two)
+
+
 def test_word_level_inputs_are_targets_plus_one():
     table = WordTable(VOCABULARY, max_characters=None)
-    (batch,) = stream_batches(encode_block([["b", "x"]], table), 1, 5)
+    (batch,) = stream_batches(LazyBlock([["b", "x"]], table).sentences(), 1, 5)
     tensors = to_tensors(batch, table)
 
     assert tensors["words"][tensors["forward_inputs"]].tolist() == [[1, 5, 3]]  # <S> b <UNK>

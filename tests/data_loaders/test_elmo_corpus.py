@@ -192,6 +192,22 @@ def test_all_processes_have_as_many_batches(folder, monkeypatch):
     assert len(batches[-1]["words"]) == 1
 
 
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+@pytest.mark.parametrize("batches_per_epoch", [None, 6])
+def test_skipped_batches_are_empty_and_the_others_the_same(folder, parameters, batches_per_epoch):
+    parameters = {**parameters, "batches_per_epoch": batches_per_epoch}
+    whole, loader, seen = make(folder, **parameters), make(folder, **parameters), []
+    expected = [batch for _ in range(2) for batch in whole]
+    loader.skip_while(lambda: len(seen) < 7)
+    for _ in range(2):
+        for batch in loader:
+            seen.append(batch)
+
+    assert seen[:7] == [{}] * 7 and len(seen) == len(expected) > 9
+    for one, two in zip(seen[7:], expected[7:]):
+        assert all(one[name].equal(two[name]) for name in two)
+
+
 def test_device(folder):
     loader = make(folder)
     loader.set_target_device(torch.device("meta"))

@@ -12,7 +12,7 @@ h5py = pytest.importorskip("h5py")
 
 from allennlp.data import Vocabulary  # noqa: E402
 
-from elmo_plugin.corpus.streams import encode_block, stream_batches, to_tensors  # noqa: E402
+from elmo_plugin.corpus.streams import LazyBlock, stream_batches, to_tensors  # noqa: E402
 from elmo_plugin.corpus.word_table import WordTable  # noqa: E402
 from elmo_plugin.engine.lstm import LstmState  # noqa: E402
 from elmo_plugin.engine.softmax import LanguageModelSoftmax  # noqa: E402
@@ -70,7 +70,7 @@ def run(model, kind, monkeypatch):
         replacement = LanguageModelSoftmax.full
     monkeypatch.setattr(LanguageModelSoftmax, "sampled", replacement)
     table = WordTable({word: index for index, word in enumerate(step.WORDS)}, step.CHARACTERS)
-    (batch,) = stream_batches(encode_block(step.TEXT, table), step.ROWS, step.STEPS)
+    (batch,) = stream_batches(LazyBlock(step.TEXT, table).sentences(), step.ROWS, step.STEPS)
     _, _, state = step.start()
     layers = range(2)
     model.streams.put(
