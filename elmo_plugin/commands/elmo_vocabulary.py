@@ -36,6 +36,7 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     report = build_vocabulary(corpus, args.max_size, args.min_count)
     write_vocabulary(report.words, args.output)
     unknown = report.tokens - report.covered_tokens
+    print(f"lines           {report.lines:>15,}")
     print(f"sentences       {report.sentences:>15,}")
     print(f"tokens          {report.tokens:>15,}")
     print(f"distinct words  {report.types:>15,}")

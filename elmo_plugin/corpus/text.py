@@ -99,13 +99,20 @@ class Corpus:
         self._worker = (0, 1) if self._by_file else worker
         self._lengths: Optional[Dict[Path, List[np.ndarray]]] = None
         self._lines = 0
+        self._counted_lines = 0
         self._taken: Optional[Dict[Path, int]] = None
         self._skipped: Set[Path] = set()
+
+    @property
+    def lines(self) -> int:
+        """Lines that the last pass over the blocks has read, blank ones included."""
+        return self._lines
 
     def blocks(self, seed: Optional[int] = None) -> Iterator[List[List[str]]]:
         """Yield blocks of sentences (lists of words); shards, and sentences within a block, shuffled by `seed`."""
         random = None if seed is None else np.random.default_rng(seed)
         limits = self._limits()
+        self._lines = 0
         for file in self._ordered_files(random):
             for block in self._file_blocks(file, limits):
                 order = range(len(block)) if random is None else random.permutation(len(block)).tolist()
@@ -122,7 +129,7 @@ class Corpus:
     def counts(self) -> CorpusCounts:
         """Count lines, sentences and tokens (words, without boundaries); reads the text once."""
         blocks = [block for file in self._count().values() for block in file]
-        return CorpusCounts(self._lines, sum(map(len, blocks)), int(sum(block.sum() for block in blocks)))
+        return CorpusCounts(self._counted_lines, sum(map(len, blocks)), int(sum(block.sum() for block in blocks)))
 
     def empty_error(self) -> FormatError:
         """What to raise where a text without a sentence is of no use."""
@@ -139,11 +146,11 @@ class Corpus:
             lengths = {}
             limits = self._limits()
             for file in self.files:
-                blocks = self._file_blocks(file, limits, count_lines=True)
+                blocks = self._file_blocks(file, limits)
                 lengths[file] = [np.fromiter(map(len, block), np.int32, len(block)) for block in blocks]
             if not any(lengths.values()):
                 raise self.empty_error()
-            self._lengths = lengths
+            self._lengths, self._counted_lines = lengths, self._lines
         return self._lengths
 
     def _limits(self) -> Optional[Dict[Path, int]]:
@@ -156,20 +163,18 @@ class Corpus:
                 left -= self._taken[file]
         return self._taken
 
-    def _file_blocks(
-        self, file: Path, limits: Optional[Dict[Path, int]], count_lines: bool = False
-    ) -> Iterator[List[List[str]]]:
+    def _file_blocks(self, file: Path, limits: Optional[Dict[Path, int]]) -> Iterator[List[List[str]]]:
         index, count = self._worker
         limit = None if limits is None else limits[file]
         block: List[List[str]] = []
         number = -1
         for words in self._read_lines(file):
-            self._lines += count_lines
-            if not words:
-                continue
-            number += 1
+            number += bool(words)
             if limit is not None and number >= limit:
                 break
+            self._lines += 1
+            if not words:
+                continue
             if number % count == index:
                 block.append(words)
                 if len(block) == self._block_sentences:

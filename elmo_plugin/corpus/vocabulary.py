@@ -15,6 +15,7 @@ class VocabularyReport(NamedTuple):
     """A vocabulary and what it covers of the text that it was made from."""
 
     words: List[str]
+    lines: int
     sentences: int
     tokens: int
     types: int
@@ -56,7 +57,7 @@ def build_vocabulary(corpus: Corpus, max_size: Optional[int] = None, min_count: 
     if max_size is not None:
         ranked = ranked[: max_size - len(SPECIAL_WORDS)]
     covered = sum(counts[word] for word in ranked)
-    return VocabularyReport([*SPECIAL_WORDS, *ranked], sentences, tokens, types, covered)
+    return VocabularyReport([*SPECIAL_WORDS, *ranked], corpus.lines, sentences, tokens, types, covered)
 
 
 def is_in_order(targets: np.ndarray, n_words: int) -> bool:

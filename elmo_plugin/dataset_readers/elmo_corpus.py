@@ -1,7 +1,7 @@
 """Tokenised text for the language model as an AllenNLP dataset reader."""
 
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Mapping, Optional
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Set, Tuple
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import is_distributed
@@ -30,6 +30,7 @@ class ElmoCorpusReader(DatasetReader):
     task_reader : take the text out of the files of a task, by the task's own reader: each text field of an instance
         is a sentence. To fine-tune a biLM on a task's text.
     fields : of `task_reader`: the text fields to take; by default all of them.
+    distinct : of `task_reader`: take equal texts of a file once, such as a paragraph that many questions are about.
 
     Registered as "elmo_corpus".
     """
@@ -42,12 +43,15 @@ class ElmoCorpusReader(DatasetReader):
         block_sentences: int = 100_000,
         task_reader: Optional[DatasetReader] = None,
         fields: Optional[List[str]] = None,
+        distinct: bool = False,
         **kwargs: Any,
     ) -> None:
         # Each process opens its share of the text; AllenNLP would share that out again.
         super().__init__(manual_distributed_sharding=True, **kwargs)
-        if fields is not None and task_reader is None:
-            raise ConfigurationError("dataset reader 'elmo_corpus': fields are those of a task_reader; it is missing.")
+        if (fields is not None or distinct) and task_reader is None:
+            raise ConfigurationError(
+                "dataset reader 'elmo_corpus': fields and distinct belong to a task_reader, missing."
+            )
         if task_reader is not None and max_sentences is not None and is_distributed():
             raise ConfigurationError(
                 "dataset reader 'elmo_corpus': in distributed training a task_reader gives each process a share of its "
@@ -58,6 +62,7 @@ class ElmoCorpusReader(DatasetReader):
         self._block_sentences = block_sentences
         self._task_reader = task_reader
         self._fields = fields
+        self._distinct = distinct
 
     def corpus(self, source: Source) -> Corpus:
         """Open text; in distributed training each worker gets its share."""
@@ -83,6 +88,7 @@ class ElmoCorpusReader(DatasetReader):
 
     def _read_task(self, file: Path) -> Iterator[List[str]]:
         assert self._task_reader is not None
+        seen: Set[Tuple[str, ...]] = set()
         for instance in self._task_reader.read(str(file)):
             texts = {name: list(_texts(field)) for name, field in instance.fields.items()}
             wanted = [name for name in texts if texts[name]] if self._fields is None else self._fields
@@ -93,8 +99,11 @@ class ElmoCorpusReader(DatasetReader):
                     f"{[name for name in texts if texts[name]]} and the other fields "
                     f"{[name for name in texts if not texts[name]]}."
                 )
-            for name in wanted:
-                yield from texts[name]
+            for words in (words for name in wanted for words in texts[name]):
+                if tuple(words) not in seen:
+                    yield words
+                if self._distinct:
+                    seen.add(tuple(words))
 
 
 def _texts(field: Field) -> Iterator[List[str]]:

@@ -1,7 +1,7 @@
 // A biLM trained on text as bilm-tf does (Peters et al., 2018): a function of its sizes and its schedule.
 // Data: one variable, LM_DATA, a folder with train-*.txt.gz and heldout.txt.gz (one tokenised sentence a line).
 function(
-  options,  // the biLM, in the layout of options.json
+  options,  // the biLM, in the layout of options.json; without char_cnn it reads words
   vocabulary_size,
   epochs,  // of the trainer: each ends with a perplexity on held-out text
   batches_per_epoch=null,  // null: an epoch is one pass over the text
@@ -19,7 +19,10 @@ function(
   seed=1
 ) {
   local data = std.extVar("LM_DATA"),
-  dataset_reader: { type: "elmo_corpus", max_characters_per_token: options.char_cnn.max_characters_per_token },
+  local reader = if std.objectHas(options, "char_cnn")
+  then { max_characters_per_token: options.char_cnn.max_characters_per_token }
+  else { word_level: true },
+  dataset_reader: { type: "elmo_corpus" } + reader,
   validation_dataset_reader: self.dataset_reader { max_sentences: heldout_sentences },
   train_data_path: data + "/train-*.txt.gz",
   validation_data_path: data + "/heldout.txt.gz",

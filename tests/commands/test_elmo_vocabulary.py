@@ -21,8 +21,8 @@ def test_writes_and_reports(tmp_path, capsys, monkeypatch):
 
     assert output.read_text() == "<S>\n</S>\n<UNK>\na\nd\n"
     report = " ".join(capsys.readouterr().out.replace(str(output), "FILE").split())
-    expected = "sentences 3 tokens 7 distinct words 4 vocabulary 5 in FILE, with <S>, </S>, <UNK> coverage 71.43%"
-    assert report == expected + " 2 tokens are unknown words"
+    expected = "lines 4 sentences 3 tokens 7 distinct words 4 vocabulary 5 in FILE, with <S>, </S>, <UNK>"
+    assert report == expected + " coverage 71.43% 2 tokens are unknown words"
 
 
 def run(monkeypatch, *arguments):

@@ -66,14 +66,18 @@ def sentences(text, **parameters):
 def test_text_of_a_task(text):
     assert sentences(text) == ["first 0", "second 0", "x", "y", "first 1", "second 1", "x", "y"]
     assert sentences(text, fields=["second"]) == ["second 0", "second 1"]
+    distinct = ["first 0", "second 0", "x", "y", "first 1", "second 1"]
+    assert sentences(text, distinct=True) == distinct, "x and y come again"
     assert sentences(text, max_sentences=3) == ["first 0", "second 0", "x"]
 
 
 def test_fields_that_hold_no_text_are_named(text):
     with pytest.raises(ConfigurationError, match=r"expected text in the fields \['number'\] of PairReader; .*'second'"):
         sentences(text, fields=["number"])
-    with pytest.raises(ConfigurationError, match="fields are those of a task_reader"):
+    with pytest.raises(ConfigurationError, match="fields and distinct belong to a task_reader"):
         ElmoCorpusReader(fields=["number"])
+    with pytest.raises(ConfigurationError, match="fields and distinct belong to a task_reader"):
+        ElmoCorpusReader(distinct=True)
 
 
 def test_text_of_a_task_is_shared_out_once(text, tmp_path):
