@@ -52,6 +52,8 @@ setup(
     extras_require={
         "allennlp": ALLENNLP,
         "cache": ["lmdb"],  # AllenNLP brings it too
+        "parquet": ["pyarrow>=12"],
+        "ray": ["ray[data]>=2.9"],  # brings pyarrow too
         "benchmark": ["matplotlib"],  # for --plot
         "test": ["hypothesis", "pytest", "pytest-timeout"],
         "lint": ["mypy", "ruff"],

@@ -1,0 +1,102 @@
+"""
+How much of the engine's speed is left in `allennlp elmo`, reading and writing included.
+
+    python benchmarks/embedding.py --weights builtin --sentences 2000 --formats hdf5 parquet
+
+In turns, over the same sentences: the engine alone (ids made, batches run, layers dropped), then the whole command's
+work into each format. The exit code is 1 where the median share of a format is below `--at-least`.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable, Dict, List, Optional
+
+import torch
+
+from elmo_plugin.benchmark.text import Sentence, make_sentences, read_sentences
+from elmo_plugin.benchmark.timing import ratios, spread
+from elmo_plugin.elmo_embedder import ElmoEmbedder
+from elmo_plugin.embedding.embedder import SentenceEmbedder
+from elmo_plugin.embedding.run import Target, embed_text
+from elmo_plugin.embedding.writers import names
+from elmo_plugin.engine.warm import sentences_to_ids
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    args = _parser().parse_args(arguments)
+    if args.threads is not None:
+        torch.set_num_threads(args.threads)
+    elmo = ElmoEmbedder(weights=args.weights, cuda_device=args.cuda_device, state=args.state, backend=args.backend)
+    embedder = elmo.sentences(args.layers)
+    sentences = make_sentences(args.sentences, 0) if args.text is None else read_sentences(args.text, args.sentences)
+    tokens = sum(map(len, sentences))
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        text = Path(folder) / "text"
+        text.write_text("".join(" ".join(words) + "\n" for words in sentences), encoding="utf-8")
+        measured: Dict[str, Callable[[], float]] = {"engine alone": lambda: engine_alone(embedder, sentences)}
+        for name in args.formats:
+            measured[name] = lambda name=name: whole_work(embedder, text, name)
+        times: Dict[str, List[float]] = {name: [] for name in measured}
+        engine_alone(embedder, sentences[: len(sentences) // 10 + 1])  # what is made once is made now
+        for _ in range(args.rounds):
+            for name, measure in measured.items():
+                times[name].append(measure())
+    return _report(times, tokens, args)
+
+
+def engine_alone(embedder: SentenceEmbedder, sentences: List[Sentence]) -> float:
+    """Seconds for all batches of the text, in batches of similar length as the command makes them."""
+    embedder.begin_part()
+    embedder.bilm.reset_states()
+    start = time.perf_counter()
+    with torch.no_grad():
+        for places in embedder.plan.batches([len(words) for words in sentences]):
+            embedder.bilm.run(sentences_to_ids(embedder.bilm, [sentences[place] for place in places]))
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def whole_work(embedder: SentenceEmbedder, text: Path, format: str) -> float:
+    """Seconds for what the command does, from the text to the finished file."""
+    output = text.with_name(f"vectors.{format}")
+    start = time.perf_counter()
+    embed_text(text, Target(output, format), embedder)
+    seconds = time.perf_counter() - start
+    output.unlink()
+    return seconds
+
+
+def _report(times: Dict[str, List[float]], tokens: int, args: argparse.Namespace) -> int:
+    print(f"{args.weights}, layers {args.layers}, state {args.state}, {tokens:,} tokens, {args.rounds} rounds")
+    worst = 1.0
+    for name, seconds in times.items():
+        share = spread(ratios(times["engine alone"], seconds))
+        worst = min(worst, share.median)
+        speed = tokens / spread(seconds).median
+        print(f"{name:>14} {speed:>12,.0f} tokens/s {share.median:>8.1%} ({share.low:.1%} to {share.high:.1%})")
+    return int(worst < args.at_least)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", default="builtin")
+    parser.add_argument("--layers", default="all")
+    parser.add_argument("--state", default="reset", choices=("reset", "warm"))
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--cuda-device", type=int, default=-1)
+    parser.add_argument("--threads", type=int, help="of PyTorch")
+    parser.add_argument("--formats", nargs="+", default=["hdf5"], choices=names())
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--text", help="a file, one tokenised sentence a line, instead of made-up text")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", help="where to write (default: the folder for temporary files)")
+    parser.add_argument("--at-least", type=float, default=0.9, help="share of the engine's speed (default: 0.9)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""A biLM over a window of sentences: batches in any order, vectors in the order of the text."""
+
+from typing import Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+
+from elmo_plugin.embedding.layers import Choice, LayerChoice
+from elmo_plugin.embedding.windows import BatchPlan, rounds
+from elmo_plugin.engine.bilm import BiLm, PackedLayers
+from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.state import CARRIED
+from elmo_plugin.engine.warm import sentences_to_ids, warm_up
+from elmo_plugin.formats.weight_set import WeightSet
+
+#: the biLM of AllenNLP 0.9 where none is named
+DEFAULT_WEIGHTS = "original"
+
+#: sentences in a batch where the state goes from batch to batch, as in AllenNLP 0.9
+CARRIED_ROWS = 64
+
+#: tokens in a batch, by the kind of device
+BATCH_TOKENS: Dict[str, int] = {"cpu": 4096, "cuda": 16384}
+
+
+def build_bilm(weights: WeightSet, *, state: str, backend: str = "auto", device: str = "cpu") -> BiLm:
+    """
+    Build a frozen biLM that is ready to run.
+
+    # Parameters
+
+    weights : what `elmo_plugin.formats.read_weights` gives.
+    state : "carried", "reset" or "warm"; a warm state that the weights do not bring is computed.
+    backend : "auto", or the name of a backend, which is then used or refused.
+    device : "cpu", "cuda" or "cuda:N".
+    """
+    with torch.random.fork_rng(devices=[]):
+        bilm = BiLm(weights.options, backend=backend, state=state)
+    bilm.load_tensors(weights.tensors, source=weights.source)
+    bilm = bilm.to(device).eval()
+    if bilm.warm is not None and not bilm.warm.is_set:
+        warm_up(bilm, vocabulary=weights.vocabulary)
+    return bilm
+
+
+class SentenceEmbedder:
+    """
+    Sentences to the vectors of their tokens, without the boundaries.
+
+    Where state is carried, line `n` of a text goes on from where line `n - batch_rows` ended, whatever the windows are:
+    so it is in AllenNLP 0.9, with batches of that size.
+
+    # Parameters
+
+    bilm : frozen.
+    vocabulary : the words of a word-level biLM.
+    layers : as `LayerChoice` takes them.
+    batch_tokens : tokens in a batch; None for the default of the device.
+    batch_rows : sentences in a batch, at most; None for 64 where state is carried, else for no limit.
+
+    # Raises
+
+    `OptionsError` for layers that the biLM does not have, and for a batch of nothing.
+    """
+
+    def __init__(
+        self,
+        bilm: BiLm,
+        vocabulary: Optional[List[str]] = None,
+        layers: Choice = "all",
+        batch_tokens: Optional[int] = None,
+        batch_rows: Optional[int] = None,
+    ) -> None:
+        for name, value in (("batch_tokens", batch_tokens), ("batch_rows", batch_rows)):
+            if value is not None and value < 1:
+                raise OptionsError(f"{name} is {value}, expected 1 or more.")
+        self.bilm = bilm
+        self.choice = LayerChoice(layers, bilm.num_layers)
+        device = bilm.token_encoder.boundaries.device.type
+        self.plan = BatchPlan(batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"]), batch_rows)
+        if bilm.state == CARRIED:
+            self.plan = self.plan._replace(rows=batch_rows or CARRIED_ROWS)
+        self._vocabulary = vocabulary
+        #: what every row carries, on the CPU, where state is carried; None for the beginning
+        self.carried: Optional[LstmState] = None
+
+    def begin_part(self) -> None:
+        """
+        Let nothing of earlier calls decide about the last digits of the next ones.
+
+        The vector of a word that the biLM keeps depends, in its last digits, on the batch in which it came first.
+        """
+        cache = getattr(self.bilm, "word_cache", None)
+        if cache is not None:
+            self.bilm.word_cache = type(cache)(cache.megabytes)
+
+    def embed(self, sentences: Sequence[Sequence[str]], first: int = 0) -> np.ndarray:
+        """
+        Embed the sentences of a window.
+
+        # Parameters
+
+        sentences : lists of tokens.
+        first : number of the first sentence in the text; matters where state is carried.
+
+        # Returns
+
+        The vectors of all tokens, one sentence after the other: `(tokens, layers, dim)` or, for one vector per token,
+        `(tokens, dim)`; float32.
+        """
+        lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        starts = torch.from_numpy(np.cumsum(lengths) - lengths)
+        vectors = torch.empty(self.choice.shape(int(lengths.sum()), self.bilm.output_dim))
+        if self.bilm.state != CARRIED:
+            for places in self.plan.batches(lengths.tolist()):
+                self._run(sentences, places, starts, vectors)
+            return vectors.numpy()
+        rows = self.plan.rows
+        assert rows is not None
+        for start, stop in rounds(first, len(sentences), rows):
+            # A blank line has its boundaries, which move the state on.
+            for within in self.plan.batches((lengths[start:stop] + 2).tolist()):
+                places = within + start
+                ran = torch.from_numpy((first + places) % rows)
+                self.bilm.carried = self._carried_by_all(rows).select(ran)
+                self._run(sentences, places, starts, vectors)
+                self._keep(ran)
+        return vectors.numpy()
+
+    def _run(
+        self, sentences: Sequence[Sequence[str]], places: np.ndarray, starts: torch.Tensor, vectors: torch.Tensor
+    ) -> None:
+        batch = [sentences[place] for place in places]
+        with torch.no_grad():
+            packed = self.bilm.run(sentences_to_ids(self.bilm, batch, self._vocabulary))
+            taken, target = _inner(packed, starts[torch.from_numpy(places)])
+            vectors.index_copy_(0, target.cpu(), self.choice.take(packed.layers, taken).cpu())
+
+    def _carried_by_all(self, rows: int) -> LstmState:
+        if self.carried is None:
+            self.carried = self.bilm.lstm.zero_state(rows, torch.empty(0))
+        return self.carried
+
+    def _keep(self, ran: torch.Tensor) -> None:
+        new = self.bilm.carried
+        assert new is not None and self.carried is not None
+        self.carried.hidden.index_copy_(1, ran, new.hidden.cpu())
+        self.carried.cell.index_copy_(1, ran, new.cell.cpu())
+        self.bilm.reset_states()
+
+
+def _inner(packed: PackedLayers, starts: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """
+    Find the tokens that are no boundaries.
+
+    # Parameters
+
+    packed : a batch.
+    starts : where the vectors of each row begin.
+
+    # Returns
+
+    Their places in the packed layers, and where their vectors go, `(tokens,)` each.
+    """
+    row, step = packed.packing.places
+    taken = ((step > 0) & (step <= packed.lengths[row])).nonzero().squeeze(1)
+    return taken, starts.to(row.device)[row[taken]] + step[taken] - 1

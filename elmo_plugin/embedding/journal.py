@@ -1,0 +1,153 @@
+"""
+What is finished of a long run, on disk, so that a run that was killed at any moment goes on.
+
+Beside the output stands a folder with one file for each part of the text. A part is a file under its name only when it
+is whole and on the disk; the output itself takes its place in the same way, at the very end, and then the folder goes.
+
+    OUTPUT.unfinished/settings.json   what the run was asked for
+    OUTPUT.unfinished/00000000.part   the first lines and their vectors, and so on
+    OUTPUT.unfinished/output.tmp      the output as far as it is
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Collection, Dict, List, Optional
+
+from elmo_plugin.embedding.durable import sync, write_durably
+from elmo_plugin.embedding.part_file import PartSummary, PartWriter, read_summary
+from elmo_plugin.engine.errors import FormatError, OptionsError
+from elmo_plugin.engine.file_lock import FileLock
+
+_SETTINGS = "settings.json"
+_OUTPUT = "output.tmp"
+_LOCK = "lock"
+_PART = ".part"
+_TEMPORARY = ".tmp"
+
+
+class Journal:
+    """
+    The folder of one run.
+
+    # Parameters
+
+    output : the file that the run writes.
+    settings : all that decides about its bytes; simple values that JSON holds.
+
+    # Raises
+
+    `OptionsError` where another process has the folder, or the run in it is another one.
+    """
+
+    def __init__(self, output: Path, settings: Dict[str, Any]) -> None:
+        self.output = output
+        self.folder = folder_of(output)
+        self._settings = settings
+        self._lock: Optional[FileLock] = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a run to go on with."""
+        return (self.folder / _SETTINGS).is_file()
+
+    @property
+    def unfinished_output(self) -> Path:
+        """Where to write the output until it is whole."""
+        return self.folder / _OUTPUT
+
+    def open(self, resume: bool) -> List[PartSummary]:
+        """
+        Begin, or go on.
+
+        # Parameters
+
+        resume : go on with what is there; else there must be nothing.
+
+        # Returns
+
+        The finished parts, from the first on. What does not follow on them is deleted.
+        """
+        if self.is_begun and not resume:
+            raise OptionsError(
+                f"{self.folder}: holds an unfinished run that writes {self.output.name}. Go on with it (--resume), or "
+                "delete the folder to begin anew."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self.folder / _LOCK)
+        if not self._lock.acquire(exclusive=True):
+            raise OptionsError(f"{self.folder}: another process is writing {self.output.name}. Wait until it ends.")
+        if self.is_begun:
+            self._check_settings()
+        else:
+            self._clear()
+            write_durably(self.folder / _SETTINGS, json.dumps(self._settings, indent=1).encode("utf-8"))
+        return self._finished()
+
+    def part(self, number: int) -> PartWriter:
+        """Begin a part; it is in the folder when its writer was committed."""
+        return PartWriter(self._path(number))
+
+    def path_of(self, part: PartSummary) -> Path:
+        """Where a finished part is."""
+        return self._path(part.number)
+
+    def finish(self) -> None:
+        """Let the output take its place, and remove the folder."""
+        sync(self.unfinished_output)
+        os.replace(self.unfinished_output, self.output)
+        sync(self.output.parent)
+        # First what makes it a run to go on with: whatever is killed behind this line leaves nothing that counts.
+        (self.folder / _SETTINGS).unlink()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.close()
+
+    def remove_remains(self) -> None:
+        """Remove the folder of a run whose output is in its place."""
+        assert not self.is_begun, self.folder
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let other processes have the folder."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:08d}{_PART}"
+
+    def _check_settings(self) -> None:
+        path = self.folder / _SETTINGS
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FormatError(f"{path}: {error}; expected the settings of a run. Delete the folder.") from error
+        names = sorted(set(found) | set(self._settings))
+        other = [name for name in names if found.get(name) != self._settings.get(name)]
+        if other:
+            table = "; ".join(f"{name}: {found.get(name)!r}, now {self._settings.get(name)!r}" for name in other)
+            raise OptionsError(
+                f"{self.folder}: the run in it was asked for something else ({table}). Go on with the same command, or "
+                "delete the folder to begin anew."
+            )
+
+    def _finished(self) -> List[PartSummary]:
+        parts: List[PartSummary] = []
+        while self._path(len(parts)).is_file():
+            summary = read_summary(self._path(len(parts)))
+            if summary is None or summary.number != len(parts):
+                break
+            parts.append(summary)
+        self._clear({self._path(part.number) for part in parts})
+        return parts
+
+    def _clear(self, kept: Collection[Path] = ()) -> None:
+        """Remove what a killed run left behind."""
+        for path in self.folder.iterdir():
+            if path.suffix in (_PART, _TEMPORARY) and path not in kept:
+                path.unlink()
+
+
+def folder_of(output: Path) -> Path:
+    """The folder of the run that writes an output."""
+    return output.with_name(output.name + ".unfinished")

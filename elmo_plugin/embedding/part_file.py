@@ -1,0 +1,155 @@
+"""
+A finished part of a run as one file: a zip archive of arrays, whose checksums tell whether it is what was written.
+"""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import torch
+
+from elmo_plugin.embedding.durable import TEMPORARY, put_in_place
+from elmo_plugin.engine.lstm import LstmState
+
+_SUMMARY = "part.json"
+_STATE = ("state/hidden.npy", "state/cell.npy")
+_WINDOW = ("lengths.npy", "text", "vectors.npy")
+_VERSION = 1
+
+#: of a zip entry, so that equal parts are equal files.
+DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class WindowVectors(NamedTuple):
+    """
+    Lines and the vectors of their tokens.
+
+    # Parameters
+
+    first : number of the first line.
+    texts : of each line, without the white space at its ends.
+    lengths : tokens of each line, `(lines,)` int64.
+    vectors : of all tokens, `(tokens, layers, dim)` or `(tokens, dim)`.
+    """
+
+    first: int
+    texts: List[str]
+    lengths: np.ndarray
+    vectors: np.ndarray
+
+    def lines(self) -> Iterator[Tuple[int, str, np.ndarray]]:
+        """Yield number, text and vectors of each line, the vectors as `(tokens, ...)`."""
+        stop = 0
+        for index, (text, length) in enumerate(zip(self.texts, self.lengths.tolist())):
+            start, stop = stop, stop + length
+            yield self.first + index, text, self.vectors[start:stop]
+
+
+class PartSummary(NamedTuple):
+    """
+    What a part says about itself.
+
+    # Parameters
+
+    number : of the part, from 0.
+    lines, tokens : of the text up to the end of the part.
+    digest : of the text up to there.
+    is_last : whether the text ended there.
+    windows : how many are in the part.
+    """
+
+    number: int
+    lines: int
+    tokens: int
+    digest: str
+    is_last: bool
+    windows: int
+
+
+class PartWriter:
+    """
+    Writes one part.
+
+    # Parameters
+
+    path : where the file will be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._temporary = path.with_name(path.name + TEMPORARY)
+        self._archive = zipfile.ZipFile(self._temporary, "w", zipfile.ZIP_STORED)
+        self._windows = 0
+
+    def add(self, window: WindowVectors) -> None:
+        """Append a window."""
+        lengths, text, vectors = (f"{self._windows}/{name}" for name in _WINDOW)
+        write_array(self._archive, lengths, window.lengths)
+        self._archive.writestr(zipfile.ZipInfo(text, DATE), json.dumps([window.first, window.texts]))
+        write_array(self._archive, vectors, window.vectors)
+        self._windows += 1
+
+    def commit(self, summary: PartSummary, state: Optional[LstmState]) -> None:
+        """Put the file in its place."""
+        if state is not None:
+            for name, tensor in zip(_STATE, (state.hidden, state.cell)):
+                write_array(self._archive, name, tensor.numpy())
+        content: Dict[str, Any] = {"version": _VERSION, **summary._replace(windows=self._windows)._asdict()}
+        self._archive.writestr(zipfile.ZipInfo(_SUMMARY, DATE), json.dumps(content))
+        self._archive.close()
+        put_in_place(self._temporary, self._path)
+
+    def abandon(self) -> None:
+        """Close the file without giving it its name."""
+        self._archive.close()
+
+
+def read_summary(path: Path) -> Optional[PartSummary]:
+    """Read what a part says about itself, or None where the file is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                return None
+            content = json.loads(archive.read(_SUMMARY))
+            if content.pop("version") != _VERSION:
+                return None
+            return PartSummary(**content)
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError):
+        return None
+
+
+def read_windows(path: Path, summary: PartSummary) -> Iterator[WindowVectors]:
+    """Yield the windows of a part."""
+    with zipfile.ZipFile(path) as archive:
+        for index in range(summary.windows):
+            lengths, text, vectors = (f"{index}/{name}" for name in _WINDOW)
+            first, texts = json.loads(archive.read(text))
+            yield WindowVectors(first, texts, _read_array(archive, lengths), _read_array(archive, vectors))
+
+
+def read_state(path: Path) -> Optional[LstmState]:
+    """Read the state behind a part; None where none was carried."""
+    with zipfile.ZipFile(path) as archive:
+        if _STATE[0] not in archive.namelist():
+            return None
+        hidden, cell = (torch.from_numpy(_read_array(archive, name)) for name in _STATE)
+    return LstmState(hidden, cell)
+
+
+def write_array(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
+    """Add an array to a zip archive in NumPy's format."""
+    header = io.BytesIO()
+    contiguous = np.ascontiguousarray(values)
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(contiguous))
+    with archive.open(zipfile.ZipInfo(name, DATE), "w", force_zip64=True) as target:
+        target.write(header.getvalue())
+        if contiguous.size:
+            target.write(contiguous.reshape(-1).view(np.uint8).data)
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    with archive.open(name) as source:
+        return np.lib.format.read_array(source, allow_pickle=False)

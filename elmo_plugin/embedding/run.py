@@ -1,0 +1,310 @@
+"""A text in, a file of vectors out: in bounded memory, and to be gone on with after any interruption."""
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Callable, Dict, Iterator, NamedTuple, Optional, Union
+
+import numpy as np
+
+from elmo_plugin.embedding.background import BackgroundThread
+from elmo_plugin.embedding.embedder import SentenceEmbedder
+from elmo_plugin.embedding.journal import Journal
+from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, read_state, read_windows
+from elmo_plugin.embedding.text import STANDARD_INPUT, TextLine, TextReader, escaped_token
+from elmo_plugin.embedding.windows import Limits, windows
+from elmo_plugin.embedding.writers import Description, Keys, VectorWriter, read_description, writer_class
+from elmo_plugin.engine.errors import FormatError, OptionsError
+from elmo_plugin.engine.fingerprint import fingerprint
+from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.state import CARRIED
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+
+# A window is in memory three times: being embedded, waiting, being written.
+_WINDOW_BYTES = 1 << 26
+_WINDOW_LINES = 8192
+# Sentences are sorted by length among so many batches.
+_WINDOW_BATCHES = 4
+# What is computed again, at most, when a run is killed.
+_PART_BYTES = 1 << 28
+
+
+class Progress(NamedTuple):
+    """
+    How far a run is.
+
+    # Parameters
+
+    lines, tokens : that are done.
+    computed : the tokens among them that this process embedded.
+    fraction : of the text, from 0 to 1; None where its size is not known.
+    """
+
+    lines: int
+    tokens: int
+    computed: int
+    fraction: Optional[float]
+
+
+class Target(NamedTuple):
+    """
+    What to write.
+
+    # Parameters
+
+    path : the file; what is there is replaced when the new one is whole.
+    format : one of `elmo_plugin.embedding.writers.names()`.
+    keys : how lines are named.
+    resume : go on with the run that was interrupted.
+    """
+
+    path: Path
+    format: str = "hdf5"
+    keys: Keys = Keys()
+    resume: bool = False
+
+
+def embed_text(
+    source: Union[str, Path, IO],
+    target: Target,
+    embedder: SentenceEmbedder,
+    errors: str = "strict",
+    on_progress: Optional[Callable[[Progress], None]] = None,
+) -> Progress:
+    """
+    Embed a text with a sentence a line.
+
+    # Parameters
+
+    source : as `TextReader` takes it.
+    target : what to write.
+    embedder : how to embed; what it carries is forgotten first.
+    errors : "strict", or "replace" to read what is not UTF-8 as U+FFFD.
+    on_progress : called after each window.
+
+    # Raises
+
+    `OptionsError` for what cannot be done, before the work; `FormatError` for text that cannot be read. Whatever it
+    is, the finished parts of the run stay, to be gone on with.
+    """
+    check_target(source, target)
+    run = _Run(target, embedder, errors, on_progress)
+    with TextReader(source, errors) as reader:
+        if target.resume and target.path.exists() and not run.journal.is_begun:
+            return run.check_finished(reader)
+        try:
+            return run.go(reader)
+        finally:
+            run.journal.close()
+
+
+def check_target(source: Union[str, Path, IO], target: Target) -> None:
+    """
+    Refuse, before anything is loaded, what cannot be written or read.
+
+    # Raises
+
+    `OptionsError`, `FileNotFoundError`.
+    """
+    writer_class(target.format).check(target.keys)
+    if target.path.is_dir():
+        raise OptionsError(f"{target.path}: is a folder, expected the file to write.")
+    if not isinstance(source, (str, Path)) or source == STANDARD_INPUT:
+        return
+    if not Path(source).exists():
+        raise FileNotFoundError(f"{source}: no such file, expected text with a tokenised sentence a line.")
+    if target.path.exists() and target.path.samefile(source):
+        raise OptionsError(f"{target.path}: is the text, expected another file to write.")
+
+
+class _Run:
+    def __init__(
+        self,
+        target: Target,
+        embedder: SentenceEmbedder,
+        errors: str,
+        on_progress: Optional[Callable[[Progress], None]],
+    ) -> None:
+        self._target = target
+        self._embedder = embedder
+        self._on_progress = on_progress
+        self._warned = False
+        shape = embedder.choice.shape(1, embedder.bilm.output_dim)[1:]
+        self._token_bytes = 4
+        for size in shape:
+            self._token_bytes *= size
+        self._shape = shape
+        tokens = max(_WINDOW_BYTES // self._token_bytes, _WINDOW_BATCHES * embedder.plan.tokens)
+        self._limits = Limits(lines=_WINDOW_LINES, tokens=tokens)
+        self._about: Description = {
+            "format_version": VERSION,
+            "weights_fingerprint": fingerprint(embedder.bilm).hex(),
+            "state": embedder.bilm.state,
+            "layers": embedder.choice.name,
+            "num_layers": shape[0] if len(shape) == 2 else 1,
+            "dim": shape[-1],
+        }
+        self.journal = Journal(target.path, self._settings(errors))
+        self._progress = Progress(0, 0, 0, None)
+
+    def _settings(self, errors: str) -> Dict[str, Any]:
+        plan, keys = self._embedder.plan, self._target.keys
+        return {
+            **self._about,
+            "format": self._target.format,
+            "use_sentence_keys": keys.by_sentence,
+            "forget_sentences": not keys.with_index,
+            "errors": errors,
+            "batch_tokens": plan.tokens,
+            "batch_size": plan.rows,
+            "device": self._embedder.bilm.token_encoder.boundaries.device.type,
+        }
+
+    def go(self, reader: TextReader) -> Progress:
+        parts = self.journal.open(self._target.resume)
+        self._embedder.carried = None
+        self._start_behind(parts[-1] if parts else None, reader)
+        is_repeatable = self._embedder.bilm.state != CARRIED
+        writer = writer_class(self._target.format)(
+            self.journal.unfinished_output, self._shape, self._target.keys, is_repeatable
+        )
+        store = _Store(self.journal, writer, len(parts))
+        thread = BackgroundThread(waiting=1)
+        try:
+            for part in parts:
+                thread.put(store.copy, part)
+            self._report(reader)
+            self._embed(reader, store, thread)
+            thread.put(writer.close, self._describe(reader))
+            thread.finish()
+        except BaseException:
+            thread.stop()
+            store.abandon()
+            logger.error(
+                "Stopped. What is finished is in %s; the same command with --resume goes on from there.",
+                self.journal.folder,
+            )
+            raise
+        thread.stop()
+        self.journal.finish()
+        return self._progress
+
+    def check_finished(self, reader: TextReader) -> Progress:
+        """Look whether the output is that of this run already."""
+        while reader.skip(1 << 20):
+            pass
+        found, expected = read_description(self._target.path), self._describe(reader)
+        other = [name for name in expected if found.get(name) != expected[name]]
+        if other:
+            table = "; ".join(f"{name}: {found.get(name)!r}, now {expected[name]!r}" for name in other)
+            raise OptionsError(
+                f"{self._target.path}: nothing to go on with, and the file that is there is of another run ({table}). "
+                "Leave out --resume to replace it, or name another file."
+            )
+        self.journal.remove_remains()
+        logger.info("%s is finished already.", self._target.path)
+        return self._progress._replace(lines=reader.lines, fraction=1.0)
+
+    def _describe(self, reader: TextReader) -> Description:
+        return {**self._about, "lines": reader.lines, "text_digest": reader.digest}
+
+    def _start_behind(self, part: Optional[PartSummary], reader: TextReader) -> None:
+        """Bring the text and the state to where a part ends."""
+        if part is None:
+            return
+        reader.skip(part.lines)
+        if (reader.lines, reader.digest) != (part.lines, part.digest):
+            raise FormatError(
+                f"{reader.name}: the first {part.lines} lines are not those that {self.journal.folder} was begun with. "
+                "Give the same text, or delete the folder to begin anew."
+            )
+        if part.is_last and reader.skip(1):
+            raise FormatError(
+                f"{reader.name}: goes on behind line {part.lines}, where the text ended that {self.journal.folder} was "
+                "begun with. Give the same text, or delete the folder to begin anew."
+            )
+        self._embedder.carried = read_state(self.journal.path_of(part))
+        self._progress = Progress(part.lines, part.tokens, 0, None)
+
+    def _embed(self, reader: TextReader, store: "_Store", thread: BackgroundThread) -> None:
+        size = 0
+        self._embedder.begin_part()
+        for window in windows(self._checked(reader), self._limits):
+            tokens = [line.tokens for line in window]
+            vectors = self._embedder.embed(tokens, first=window[0].number)
+            texts = [line.text for line in window]
+            lengths = np.array([len(line) for line in tokens], dtype=np.int64)
+            thread.put(store.add, WindowVectors(window[0].number, texts, lengths, vectors))
+            done = self._progress
+            self._progress = Progress(reader.lines, done.tokens + len(vectors), done.computed + len(vectors), None)
+            size += vectors.nbytes + sum(map(len, texts)) + len(texts)
+            if size >= _PART_BYTES:
+                thread.put(store.commit, self._summary(reader, is_last=False), self._state())
+                self._embedder.begin_part()
+                size = 0
+            self._report(reader)
+        if size:
+            thread.put(store.commit, self._summary(reader, is_last=True), self._state())
+
+    def _checked(self, reader: TextReader) -> Iterator[TextLine]:
+        for line in reader:
+            escaped = None if self._warned else escaped_token(line.tokens)
+            if escaped is not None:
+                self._warned = True
+                logger.warning(
+                    "%s: line %d: %r looks like a token that was escaped for XML. Published biLMs were trained on text "
+                    "without such escapes, and their vectors of it are worse. Undo it in front of the embedding.",
+                    reader.name,
+                    line.number + 1,
+                    escaped,
+                )
+            yield line
+
+    def _summary(self, reader: TextReader, is_last: bool) -> PartSummary:
+        return PartSummary(0, reader.lines, self._progress.tokens, reader.digest, is_last, 0)
+
+    def _state(self) -> Optional[LstmState]:
+        kept = self._embedder.carried
+        return None if kept is None else LstmState(kept.hidden.clone(), kept.cell.clone())
+
+    def _report(self, reader: TextReader) -> None:
+        self._progress = self._progress._replace(fraction=reader.fraction)
+        if self._on_progress is not None:
+            self._on_progress(self._progress)
+
+
+class _Store:
+    """Where windows go: into the part that is being written, and into the output."""
+
+    def __init__(self, journal: Journal, writer: VectorWriter, parts: int) -> None:
+        self._journal = journal
+        self._writer = writer
+        self._number = parts
+        self._part: Optional[PartWriter] = None
+
+    def copy(self, part: PartSummary) -> None:
+        """Put a finished part into the output."""
+        for window in read_windows(self._journal.path_of(part), part):
+            self._writer.add(window)
+
+    def add(self, window: WindowVectors) -> None:
+        if self._part is None:
+            self._part = self._journal.part(self._number)
+        self._part.add(window)
+        self._writer.add(window)
+
+    def commit(self, summary: PartSummary, state: Optional[LstmState]) -> None:
+        assert self._part is not None
+        self._part.commit(summary._replace(number=self._number), state)
+        self._part = None
+        self._number += 1
+
+    def abandon(self) -> None:
+        """Let go of both files. On a full disk that fails too, which is no news."""
+        for file in (self._part, self._writer):
+            if file is not None:
+                with suppress(OSError, RuntimeError, ValueError):
+                    file.abandon()

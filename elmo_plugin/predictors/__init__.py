@@ -1,0 +1,1 @@
+from elmo_plugin.predictors.elmo import ElmoPredictor  # noqa: F401

@@ -1,0 +1,46 @@
+"""The examples run, and the flags that the document names are those of the command."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("h5py")
+
+from elmo_plugin.elmo_embedder import ElmoEmbedder
+
+TEXT = (Path(__file__).parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
+
+
+def test_examples_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sentences.txt").write_text("The cat\n")
+    ElmoEmbedder(weights="builtin", state="reset").embed_file("sentences.txt", "vectors.hdf5")
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+
+    assert names["vectors"].shape == (3, 4, 256)
+    assert [found.shape[1] for found in names["several"]] == [2, 0, 1]
+    assert [found.shape[1] for found in names["stream"]] == [2, 1]
+
+
+def test_flags_are_those_of_the_command(monkeypatch):
+    pytest.importorskip("allennlp")
+    from allennlp.commands import parse_args
+
+    import elmo_plugin.commands.elmo  # noqa: F401
+
+    monkeypatch.setattr(sys, "argv", ["allennlp"])
+    parser, _ = parse_args("allennlp")
+    subparser = parser._subparsers._group_actions[0].choices["elmo"]
+    flags = {flag for action in subparser._actions for flag in action.option_strings if flag.startswith("--")}
+    table = TEXT.split("| flag | meaning |")[1].split("\n\n")[0]
+    named = {
+        flag for row in table.splitlines() for flag in re.findall(r"`(--[a-z-]+)`", row.split("|")[1] if row else "")
+    }
+
+    assert named == flags - {"--help", "--include-package"}

@@ -1,0 +1,50 @@
+import logging
+
+import pytest
+
+pyarrow = pytest.importorskip("pyarrow")
+
+from elmo_plugin.embedding.partitions import Partition, PartitionFolder  # noqa: E402
+
+TABLE = pyarrow.table({"text": ["a b", ""]})
+
+
+def write(folder, about=None, pieces=lambda table: [table.slice(0, 1), table.slice(1)]):
+    return folder.write(TABLE, TABLE.schema, about or {}, pieces, lambda piece: piece.num_rows)
+
+
+@pytest.mark.parametrize("as_uri", [False, True])
+def test_a_partition_is_written_once(as_uri, tmp_path):
+    place = tmp_path / "new" / "folder"
+    folder = PartitionFolder(place.as_uri() if as_uri else str(place))
+    folder.make()
+    first = write(folder)
+
+    assert first == Partition(first.name, 2, 2, True)
+    assert write(folder, pieces=lambda table: pytest.fail("is there")) == first._replace(is_new=False)
+    assert write(folder, {"layers": "top"}).name != first.name
+    assert pyarrow.parquet.read_table(place / first.name).column("text").to_pylist() == ["a b", ""]
+
+
+def test_what_is_not_whole_has_no_name(tmp_path):
+    folder = PartitionFolder(str(tmp_path))
+
+    def fails(table):
+        yield table
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        write(folder, pieces=fails)
+
+    assert list(tmp_path.glob("part-*")) == []
+    assert write(folder).is_new
+
+
+def test_files_of_others_are_told(tmp_path, caplog):
+    folder = PartitionFolder(str(tmp_path))
+    partition = write(folder)
+    write(folder, {"layers": "top"})
+    with caplog.at_level(logging.WARNING):
+        folder.finish([partition], {})
+
+    assert "holds 1 Parquet files that are not of this dataset" in caplog.text

@@ -1,0 +1,166 @@
+import gzip
+import logging
+
+import numpy as np
+import pytest
+
+from elmo_plugin.embedding.embedder import SentenceEmbedder
+from elmo_plugin.embedding.journal import folder_of
+from elmo_plugin.embedding.run import Target, check_target, embed_text
+from elmo_plugin.embedding.writers import Keys, names, read_description
+from elmo_plugin.engine.errors import FormatError, OptionsError
+from tests.embedding.runs import make_embedder, small_parts, write_text
+
+h5py = pytest.importorskip("h5py")
+
+
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory):
+    return make_embedder(tmp_path_factory.mktemp("biLM"), kind=SentenceEmbedder)
+
+
+def test_lines_keep_their_numbers(embedder, tmp_path, monkeypatch):
+    small_parts(monkeypatch)
+    text = write_text(tmp_path / "text", 50)
+    seen = []
+    done = embed_text(text, Target(tmp_path / "out"), embedder, on_progress=seen.append)
+    lines = text.read_text(encoding="utf-8").split("\n")[:-1]
+
+    with h5py.File(tmp_path / "out", "r") as file:
+        assert len(file) == len(lines) + 1
+        for number, line in enumerate(lines):
+            found = file[str(number)]
+            assert found.dtype == np.float32 and found.shape == (3, len(line.split()), 12)
+            expected = embedder.embed([line.split()]).transpose(1, 0, 2)
+            np.testing.assert_allclose(found[...], expected, atol=2e-6)
+    assert (done.lines, done.tokens) == (50, sum(len(line.split()) for line in lines))
+    assert [progress.lines for progress in seen] == sorted(progress.lines for progress in seen)
+    assert seen[-1] == done and done.fraction == 1.0 and done.computed == done.tokens
+
+
+@pytest.mark.parametrize("format", names())
+def test_formats_say_what_they_hold(embedder, format, tmp_path):
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    text = write_text(tmp_path / "text", 5)
+    embed_text(text, Target(tmp_path / "out", format), embedder)
+    about = read_description(tmp_path / "out")
+
+    assert about["lines"] == 5 and about["state"] == "reset" and about["layers"] == "all"
+    assert about["num_layers"] == 3 and about["dim"] == 12 and len(about["weights_fingerprint"]) == 64
+    embed_text(text, Target(tmp_path / "out", format, resume=True), embedder)  # is finished already
+    write_text(text, 6)
+    with pytest.raises(OptionsError, match=r"of another run \(lines: 5, now 6; text_digest: "):
+        embed_text(text, Target(tmp_path / "out", format, resume=True), embedder)
+
+
+def test_empty_text(embedder, tmp_path):
+    (tmp_path / "text").write_bytes(b"")
+    embed_text(tmp_path / "text", Target(tmp_path / "out"), embedder)
+
+    with h5py.File(tmp_path / "out", "r") as file:
+        assert list(file) == ["sentence_to_index"] and file["sentence_to_index"][0] == b"{}"
+
+
+def test_gzip_gives_the_same_file(embedder, tmp_path):
+    text = write_text(tmp_path / "text", 20)
+    (tmp_path / "text.gz").write_bytes(gzip.compress(text.read_bytes()))
+    embed_text(text, Target(tmp_path / "one"), embedder)
+    embed_text(tmp_path / "text.gz", Target(tmp_path / "two"), embedder)
+
+    with h5py.File(tmp_path / "one", "r") as one, h5py.File(tmp_path / "two", "r") as two:
+        assert all((one[name][...] == two[name][...]).all() for name in one)
+
+
+def stop_behind(lines):
+    def stop(progress):
+        if progress.lines >= lines:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def test_interrupted_and_changed(embedder, tmp_path, monkeypatch, caplog):
+    small_parts(monkeypatch)
+    text = write_text(tmp_path / "text", 100)
+    content = text.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        embed_text(text, Target(tmp_path / "out"), embedder, on_progress=stop_behind(60))
+    assert "the same command with --resume goes on from there" in caplog.text
+
+    text.write_bytes(content[:10] + b"!" + content[11:])
+    with pytest.raises(FormatError, match="lines are not those that .*out.unfinished was begun with"):
+        embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+    text.write_bytes(content[:50])
+    with pytest.raises(FormatError, match="lines are not those"):
+        embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+    with pytest.raises(OptionsError, match="holds an unfinished run"):
+        embed_text(text, Target(tmp_path / "out"), embedder)
+    text.write_bytes(content)
+    done = embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+
+    assert done.lines == 100 and done.computed < done.tokens
+
+
+def test_a_text_that_grew_is_refused(embedder, tmp_path, monkeypatch):
+    text = write_text(tmp_path / "text", 20)
+    monkeypatch.setattr("os.replace", refuse_output("out"))
+    with pytest.raises(OSError, match="refused"):
+        embed_text(text, Target(tmp_path / "out"), embedder)
+    with open(text, "a") as file:
+        file.write("more\n")
+    with pytest.raises(FormatError, match="goes on behind line 20"):
+        embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+
+
+def refuse_output(name):
+    import os
+
+    replace = os.replace
+
+    def replacing(source, target):
+        if os.fspath(target).endswith(name):
+            raise OSError("refused")
+        replace(source, target)
+
+    return replacing
+
+
+@pytest.mark.parametrize("keys", [Keys(), Keys(with_index=False)], ids=str)
+def test_duplicates_by_number(embedder, keys, tmp_path):
+    (tmp_path / "text").write_text("a b\nc\na b\n")
+    embed_text(tmp_path / "text", Target(tmp_path / "out", keys=keys), embedder)
+
+    with h5py.File(tmp_path / "out", "r") as file:
+        np.testing.assert_allclose(file["0"][...], file["2"][...], atol=2e-6)
+        if keys.with_index:
+            assert file["sentence_to_index"].shape == (1,)
+            assert file["sentence_to_index"][0] == b'{"a b": "2", "c": "1"}'
+        else:
+            assert len(file) == 3
+
+
+def test_escaped_tokens_are_told_once(embedder, tmp_path, caplog):
+    (tmp_path / "text").write_text("fine\nit &apos;s &amp; that\nis &quot;\n")
+    with caplog.at_level(logging.WARNING):
+        embed_text(tmp_path / "text", Target(tmp_path / "out"), embedder)
+
+    (record,) = caplog.records
+    assert "line 2: '&apos;s' looks like a token that was escaped" in record.getMessage()
+
+
+def test_refusals_come_before_the_work(tmp_path):
+    text = write_text(tmp_path / "text", 3)
+    (tmp_path / "link").symlink_to(text)
+    for target, message in (
+        (Target(tmp_path), "is a folder, expected the file to write"),
+        (Target(tmp_path / "link"), "is the text, expected another file"),
+        (Target(tmp_path / "out", "csv"), "unknown format 'csv'; choose one of"),
+        (Target(tmp_path / "out", "npz", Keys(by_sentence=True)), "lines are named by their numbers"),
+    ):
+        with pytest.raises(OptionsError, match=message):
+            check_target(text, target)
+    with pytest.raises(FileNotFoundError, match="no such file, expected text"):
+        check_target(tmp_path / "nothing", Target(tmp_path / "out"))
+
+    assert not folder_of(tmp_path / "out").exists()

@@ -1,0 +1,34 @@
+import sys
+
+import numpy as np
+import pytest
+
+from elmo_plugin.embedding.part_file import WindowVectors
+from elmo_plugin.embedding.writers.base import Keys
+from elmo_plugin.embedding.writers.parquet import ParquetWriter
+from elmo_plugin.engine.errors import BackendUnavailableError
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4)], ids=str)
+def test_a_row_for_each_line(shape, tmp_path):
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    vectors = np.arange(3 * np.prod(shape), dtype=np.float32).reshape(3, *shape)
+    writer = ParquetWriter(tmp_path / "out", shape, Keys(), True)
+    writer.add(WindowVectors(0, ["a b", ""], np.array([2, 0]), vectors[:2]))
+    writer.add(WindowVectors(2, ["ü"], np.array([1]), vectors[2:]))
+    writer.close({"layers": "all"})
+
+    rows = pyarrow.parquet.read_table(tmp_path / "out").to_pylist()
+    assert [row["line"] for row in rows] == [0, 1, 2]
+    assert [row["tokens"] for row in rows] == [["a", "b"], [], ["ü"]]
+    np.testing.assert_array_equal(np.array(rows[0]["vectors"]), vectors[:2])
+    assert rows[1]["vectors"] == []
+    assert ParquetWriter.describe(tmp_path / "out") == {"layers": "all"}
+
+
+def test_without_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(BackendUnavailableError, match="needs the package pyarrow"):
+        ParquetWriter.check(Keys())
