@@ -17,6 +17,18 @@ LENGTHS, ROWS = [4, 1, 3], 5
 CELLS, WIDTH = 6, 4
 
 
+def _multiplies(dtype: torch.dtype) -> bool:
+    try:
+        torch.mm(torch.ones(1, 1, dtype=dtype), torch.ones(1, 1, dtype=dtype))
+    except RuntimeError:
+        return False
+    return True
+
+
+#: what this PyTorch multiplies on a CPU: older ones no float16
+HALF = [dtype for dtype in (torch.float16, torch.bfloat16) if _multiplies(dtype)]
+
+
 def layer(
     projection: bool = True,
     cells: int = CELLS,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from elmo_plugin.engine.backends.base import Clips
 from elmo_plugin.engine.packing import Packing
 from tests.engine.backends.cuda.fakes import CpuLogic
+from tests.engine.backends.cuda.memories import HALF
 from tests.engine.backends.jobs import LOOSE, NONE, PARTS, TIGHT, as_job, random_jobs, reference, run
 from tests.engine.tolerance import BACKEND, assert_close, error
 
@@ -170,7 +171,7 @@ def test_inference_mode_before_and_after():
         assert_same(named(backend.run(ready, Packing([5, 2], CPU), LOOSE)), expected)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", HALF)
 def test_half_precision_is_no_worse_than_the_reference_in_it(dtype):
     lengths = [30, 12, 1]
     jobs = random_jobs(lengths, 16, 8, 8)

@@ -6,7 +6,7 @@ import torch
 from elmo_plugin.engine.backends.cuda.schedule import span
 from elmo_plugin.engine.backends.cuda.steps import GRAPH_ROWS, TorchSteps
 from elmo_plugin.engine.packing import Packing
-from tests.engine.backends.cuda.memories import LENGTHS, ROWS, filled, layer, results
+from tests.engine.backends.cuda.memories import HALF, LENGTHS, ROWS, filled, layer, results
 from tests.engine.backends.jobs import LOOSE, NONE, TIGHT
 from tests.engine.tolerance import BACKEND, assert_close
 
@@ -48,7 +48,7 @@ def test_rows_that_do_not_run_keep_their_state(known):
     ]
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", HALF)
 def test_cell_states_and_gates_of_half_precision_are_float32(dtype):
     weights = layer(dtype=dtype)
     packing = Packing(LENGTHS, torch.device("cpu"))

@@ -10,6 +10,7 @@ from elmo_plugin.engine.backends.base import Clips
 from elmo_plugin.engine.backends.cuda.training import previous_places
 from elmo_plugin.engine.packing import Packing
 from tests.engine.backends.cuda.fakes import CpuLogic
+from tests.engine.backends.cuda.memories import HALF
 from tests.engine.backends.jobs import LOOSE, NONE, PARTS, TIGHT, as_job, random_jobs, reference, run
 from tests.engine.tolerance import BACKEND, assert_close, error
 
@@ -65,7 +66,7 @@ def test_cpu_backend_agrees():
         assert_close(actual[what], value, BACKEND[torch.float64], what)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", HALF)
 def test_half_precision_is_no_worse_than_the_reference_in_it(dtype):
     lengths = [12, 7, 1]
     jobs = random_jobs(lengths, 16, 8, 8)
