@@ -179,7 +179,21 @@ def test_recovery_goes_on_from_the_checkpoint(tmp_path):
     assert Interrupt.losses == pytest.approx(whole, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["builtin", "tiny"])
+def test_gradients_are_accumulated(tmp_path):
+    """Seven batches are three steps of at most three; the streams go on from batch to batch."""
+    overrides = {
+        "trainer.num_epochs": 1,
+        "trainer.num_gradient_accumulation_steps": 3,
+        "data_loader.batches_per_epoch": 7,
+    }
+    train_model(Params.from_file(str(EXPERIMENTS / "tiny.jsonnet"), json.dumps(overrides)), str(tmp_path / "run"))
+    model, training = (torch.load(tmp_path / "run" / f"{kind}_state_e1_b0.th") for kind in ("model", "training"))
+
+    assert {float(state["step"]) for state in training["optimizer"]["state"].values()} == {3.0}
+    assert int(model["streams.steps"]) == 7
+
+
+@pytest.mark.parametrize("name", ["builtin", "tiny", "words"])
 def test_configuration_builds(name, tmp_path):
     overrides = {"model.n_negative_samples": 8}
     parameters = Params.from_file(str(EXPERIMENTS / f"{name}.jsonnet"), json.dumps(overrides))
@@ -188,12 +202,15 @@ def test_configuration_builds(name, tmp_path):
 
 @pytest.mark.slow
 def test_two_processes(tmp_path):
-    """Each process reads its share, and metrics are of all the text."""
+    """Each process reads its share, and metrics are of all the text, also where one has more of it than the other."""
+    (tmp_path / "heldout").write_text("w1 w2 w3 w4 w5\n" * 7)
     parameters = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet")).as_dict(quiet=True)
     parameters["distributed"] = {"cuda_devices": [-1, -1]}
     parameters["trainer"]["checkpointer"] = {"type": "elmo", "save_every_num_batches": 3}  # by time in one process
+    parameters["validation_data_path"] = str(tmp_path / "heldout")
+    parameters["validation_data_loader"]["batch_size"] = 1
     train_model(Params(parameters), str(tmp_path / "run"), include_package=["elmo_plugin"])
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
 
-    assert metrics["validation_tokens"] == 20 * 6
+    assert metrics["validation_tokens"] == 7 * 6
     assert 1 < metrics["best_validation_perplexity"] < 60

@@ -171,14 +171,17 @@ class ElmoCorpusLoader(DataLoader):
 
     def _pass(self, epoch: int) -> Iterator[Optional[StreamBatch]]:
         """The batches of one pass over the text, as many in each process."""
+        missing = 0
+        if is_distributed():
+            # Before the first batch, as long as all processes do the same: the trainer exchanges something with each.
+            own = self._count(epoch)
+            missing = self._agree(own) - own
         if self._steps is None:
             yield from self._sentence_batches(epoch)
         else:
             yield from stream_batches(self._sentences(epoch), self._rows, self._steps, self._is_skipped)
-        if is_distributed():
-            own = self._count(epoch)
-            for _ in range(self._agree(own) - own):
-                yield StreamBatch.empty(self._rows, 1)
+        for _ in range(missing):
+            yield StreamBatch.empty(self._rows, 1)
 
     def _endless_batches(self) -> Iterator[Optional[StreamBatch]]:
         if self._steps is not None:

@@ -182,14 +182,17 @@ def test_all_processes_have_as_many_batches(folder, monkeypatch):
     """Those whose text ends first go on without tokens, so that none of the others' is left out."""
     monkeypatch.setattr(elmo_corpus, "is_distributed", lambda: True)
     monkeypatch.setattr(elmo_corpus, "distributed", mock.Mock())
-    elmo_corpus.distributed.all_reduce = lambda tensor, operation: tensor.add_(2)
+    calls, batches = [], []
+    elmo_corpus.distributed.all_reduce = lambda tensor, operation: calls.append(len(batches)) or tensor.add_(2)
     loader = make(folder)
-    batches = list(loader)
+    for batch in loader:
+        batches.append(batch)
 
     assert len(loader) == len(batches)
     assert len(targets(batches)) == N_TOKENS
     assert [int((batch["forward_targets"] >= 0).sum()) for batch in batches[-2:]] == [0, 0]
     assert len(batches[-1]["words"]) == 1
+    assert calls == [0, 0], "later, one process would be in the middle of something else"
 
 
 @pytest.mark.parametrize("parameters", [{}, SENTENCES])
