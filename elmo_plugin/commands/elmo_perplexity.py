@@ -9,6 +9,7 @@ from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
 
 if TYPE_CHECKING:
+    from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
     from elmo_plugin.engine.bilm import BiLm
     from elmo_plugin.engine.softmax import LanguageModelSoftmax
 
@@ -22,7 +23,8 @@ class ElmoPerplexity(Subcommand):
         subparser = parser.add_parser(self.name, help=self.__doc__, description=self.__doc__)
         add = subparser.add_argument
         add("weights", help="biLM with a softmax: the archive of a training, or a weight file")
-        add("text", nargs="+", help="files, folders or patterns: one tokenised sentence a line")
+        add("text", nargs="*", help="files, folders or patterns: one tokenised sentence a line")
+        add("--like", metavar="CONFIG", help="the held-out text of a fine-tuning, read as there")
         add("--state", choices=["carried", "reset", "warm"], default="carried", help=_STATE)
         add("--batch-size", type=int, default=32, help="rows that are read side by side (default: 32)")
         add("--max-sentences", type=int, help="score only the first sentences")
@@ -48,6 +50,7 @@ def perplexity_from_args(args: argparse.Namespace) -> None:
     result = measure_perplexity(
         args.weights,
         args.text,
+        like=args.like,
         state=args.state,
         batch_size=args.batch_size,
         max_sentences=args.max_sentences,
@@ -66,6 +69,7 @@ def perplexity_from_args(args: argparse.Namespace) -> None:
 def measure_perplexity(
     weights: str,
     text: List[str],
+    like: Optional[str] = None,
     state: str = "carried",
     batch_size: int = 32,
     max_sentences: Optional[int] = None,
@@ -98,7 +102,12 @@ def measure_perplexity(
     if batch_size < 1 or samples < 0:
         raise ConfigurationError(f"elmo-perplexity: batch size {batch_size}, {samples} samples; expected 1 and 0 up.")
     bilm, softmax, words = _load(weights, vocabulary, state, cuda_device)
-    texts = _reader(reader, fields, bilm.options.max_characters_per_token, max_sentences)
+    parameters: Dict[str, Any] = {"task_reader": reader, "fields": fields}
+    if like is not None:
+        parameters, text = _read_like(like, text)
+    if not text:
+        raise ConfigurationError("elmo-perplexity: no text; give files, or --like CONFIG.")
+    texts = _reader(parameters, bilm.options.max_characters_per_token, max_sentences)
     corpus = texts.corpus(text)
     table = texts.word_table({word: index for index, word in enumerate(words)})
     scores = score_corpus(bilm, softmax, corpus, table, state, batch_size)
@@ -157,19 +166,31 @@ def _load(
     return bilm.to(device), softmax.to(device), words
 
 
-def _reader(reader: Optional[str], fields: Optional[List[str]], length: Optional[int], limit: Optional[int]) -> Any:
-    """Make the reader `elmo_corpus`."""
+def _read_like(config: str, text: List[str]) -> Tuple[Dict[str, Any], List[str]]:
+    """Return the parameters of the reader of held-out text, and where it is unless text was given."""
+    from allennlp.common import Params
+    from allennlp.common.checks import ConfigurationError
+
+    content = Params.from_file(config).as_dict(quiet=True)
+    parameters = content.get("validation_dataset_reader") or content["dataset_reader"]
+    if parameters.pop("type") != "elmo_corpus":
+        raise ConfigurationError(f"elmo-perplexity: --like {config}: expected the dataset reader 'elmo_corpus'.")
+    held_out = content["validation_data_path"]
+    return parameters, text or (held_out if isinstance(held_out, list) else [held_out])
+
+
+def _reader(parameters: Dict[str, Any], length: Optional[int], limit: Optional[int]) -> "ElmoCorpusReader":
     from allennlp.common import Params
 
     from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
 
-    parameters: Dict[str, Any] = {"word_level": length is None, "max_sentences": limit, "fields": fields}
+    task = parameters.get("task_reader")
+    if isinstance(task, str):
+        task = json.loads(task) if task.lstrip().startswith("{") else {"type": task}
+    changes = {"task_reader": task, "word_level": length is None, "max_sentences": limit}
     if length is not None:
-        parameters["max_characters_per_token"] = length
-    if reader is not None:
-        is_object = reader.lstrip().startswith("{")
-        parameters["task_reader"] = json.loads(reader) if is_object else {"type": reader}
-    return ElmoCorpusReader.from_params(Params(parameters))
+        changes["max_characters_per_token"] = length
+    return ElmoCorpusReader.from_params(Params({**parameters, **changes}))
 
 
 def _table(result: Dict[str, Any]) -> str:

@@ -87,6 +87,26 @@ def test_text_of_a_task(weights, tmp_path):
         assert result["sentences"] == (1 if reader == "sst_phrases" else 2)
 
 
+def test_held_out_text_of_a_configuration(weights, tmp_path):
+    """What table 7 shows: the same text before and after the biLM is tuned on it."""
+    (tmp_path / "trees").write_text("(3 (2 a) (2 (2 a) (2 b)))\n")
+    task = {"type": "elmo_corpus", "task_reader": {"type": "sst_phrases"}, "max_characters_per_token": 7}
+    (tmp_path / "config.json").write_text(
+        json.dumps({"dataset_reader": task, "validation_data_path": str(tmp_path / "trees")})
+    )
+    result = measure_perplexity(weights, [], like=str(tmp_path / "config.json"))
+    other = measure_perplexity(weights, [str(tmp_path / "trees")], like=str(tmp_path / "config.json"))
+
+    assert result["words"] == 3 and result["text"] == [str(tmp_path / "trees")]
+    assert other == result
+    task["type"] = "sst_phrases"
+    (tmp_path / "config.json").write_text(json.dumps({"dataset_reader": task}))
+    with pytest.raises(ConfigurationError, match="--like .*: expected the dataset reader 'elmo_corpus'"):
+        measure_perplexity(weights, [], like=str(tmp_path / "config.json"))
+    with pytest.raises(ConfigurationError, match="no text; give files, or --like CONFIG"):
+        measure_perplexity(weights, [])
+
+
 def test_what_is_missing_is_named(weights, text, tmp_path):
     with pytest.raises(ConfigurationError, match="bilm comes without a softmax"):
         measure_perplexity(str(tmp_path / "bilm"), [text])
