@@ -1,8 +1,9 @@
 """`allennlp elmo-vocabulary`: count the words of a text and write the vocabulary of a language model."""
 
 import argparse
+import os
 from pathlib import Path
-from typing import List
+from typing import Sequence, Union
 
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common.checks import ConfigurationError
@@ -44,7 +45,7 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     print(f"coverage        {100 * report.coverage:>14.2f}%   {unknown:,} tokens are unknown words")
 
 
-def _check_output(output: Path, text: List[Path]) -> None:
+def _check_output(output: Path, text: Sequence[Union[str, "os.PathLike[str]"]]) -> None:
     """Refuse, before the work, a folder and what would be overwritten by mistake."""
     if output.is_dir():
         raise ConfigurationError(f"{output}: is a folder, expected the file to write.")

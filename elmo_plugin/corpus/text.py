@@ -15,7 +15,8 @@ from elmo_plugin.engine.errors import FormatError, OptionsError
 
 logger = logging.getLogger(__name__)
 
-Source = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+Shard = Union[str, "os.PathLike[str]"]
+Source = Union[Shard, Sequence[Shard]]
 
 
 class CorpusCounts(NamedTuple):
@@ -71,8 +72,8 @@ class Corpus:
     max_sentences : keep only the first sentences, in the order of the files.
     block_sentences : sentences held in memory at a time, and the range within which they are shuffled.
     worker : `(index, count)`: of several workers, read only this one's share (whole shards when there are enough).
-    read_lines : yields the words of each line of a file, none for a line that is no sentence; by default words are
-        separated by white space.
+    read_lines : yields the words of each line of a shard, none for a line that is no sentence; by default words are
+        separated by white space. It is given what `source` names as it is: a folder may be one data set.
     """
 
     def __init__(
@@ -81,14 +82,14 @@ class Corpus:
         max_sentences: Optional[int] = None,
         block_sentences: int = 100_000,
         worker: Tuple[int, int] = (0, 1),
-        read_lines: Optional[Callable[[Path], Iterable[List[str]]]] = None,
+        read_lines: Optional[Callable[[Shard], Iterable[List[str]]]] = None,
     ) -> None:
         if max_sentences is not None and max_sentences < 1:
             raise OptionsError(f"corpus: max_sentences is {max_sentences}, expected at least 1.")
         if block_sentences < 1:
             raise OptionsError(f"corpus: block_sentences is {block_sentences}, expected at least 1.")
         self.source = source
-        self.files = find_files(source)
+        self.files: List[Shard] = list(find_files(source) if read_lines is None else _listed(source))
         self._max_sentences = max_sentences
         self._block_sentences = block_sentences
         self._read_lines = _read_lines if read_lines is None else read_lines
@@ -97,11 +98,11 @@ class Corpus:
         if self._by_file:
             self.files = self.files[index::count]
         self._worker = (0, 1) if self._by_file else worker
-        self._lengths: Optional[Dict[Path, List[np.ndarray]]] = None
+        self._lengths: Optional[Dict[Shard, List[np.ndarray]]] = None
         self._lines = 0
         self._counted_lines = 0
-        self._taken: Optional[Dict[Path, int]] = None
-        self._skipped: Set[Path] = set()
+        self._taken: Optional[Dict[Shard, int]] = None
+        self._skipped: Set[Shard] = set()
 
     @property
     def lines(self) -> int:
@@ -135,12 +136,12 @@ class Corpus:
         """What to raise where a text without a sentence is of no use."""
         return FormatError(f"corpus: {self.source!r}: all {len(self.files)} files are empty, expected sentences.")
 
-    def _ordered_files(self, random: Optional[np.random.Generator]) -> List[Path]:
+    def _ordered_files(self, random: Optional[np.random.Generator]) -> List[Shard]:
         if random is None:
             return self.files
         return [self.files[i] for i in random.permutation(len(self.files))]
 
-    def _count(self) -> Dict[Path, List[np.ndarray]]:
+    def _count(self) -> Dict[Shard, List[np.ndarray]]:
         if self._lengths is None:
             self._lines = 0
             lengths = {}
@@ -153,7 +154,7 @@ class Corpus:
             self._lengths, self._counted_lines = lengths, self._lines
         return self._lengths
 
-    def _limits(self) -> Optional[Dict[Path, int]]:
+    def _limits(self) -> Optional[Dict[Shard, int]]:
         """Sentences to take from each file when there is a maximum."""
         if self._max_sentences is not None and self._taken is None:
             left = self._max_sentences
@@ -163,7 +164,7 @@ class Corpus:
                 left -= self._taken[file]
         return self._taken
 
-    def _file_blocks(self, file: Path, limits: Optional[Dict[Path, int]]) -> Iterator[List[List[str]]]:
+    def _file_blocks(self, file: Shard, limits: Optional[Dict[Shard, int]]) -> Iterator[List[List[str]]]:
         index, count = self._worker
         limit = None if limits is None else limits[file]
         block: List[List[str]] = []
@@ -187,7 +188,12 @@ class Corpus:
             logger.warning("corpus: %s holds no sentence; skipped", file)
 
 
-def _read_lines(file: Path) -> Iterator[List[str]]:
+def _listed(source: Source) -> Sequence[Shard]:
+    return [source] if isinstance(source, (str, os.PathLike)) else source
+
+
+def _read_lines(shard: Shard) -> Iterator[List[str]]:
+    file = Path(shard)
     opened = gzip.open(file, "rb") if file.suffix == ".gz" else open(file, "rb")
     number = 0
     with opened as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n") as lines:

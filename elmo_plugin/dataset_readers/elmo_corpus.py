@@ -1,6 +1,5 @@
 """Tokenised text for the language model as an AllenNLP dataset reader."""
 
-from pathlib import Path
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Set, Tuple
 
 from allennlp.common.checks import ConfigurationError
@@ -10,7 +9,7 @@ from allennlp.data.fields import Field, ListField, MetadataField, TextField
 from overrides import overrides
 from torch import distributed
 
-from elmo_plugin.corpus.text import Corpus, Source
+from elmo_plugin.corpus.text import Corpus, Shard, Source
 from elmo_plugin.corpus.word_table import WordTable
 
 
@@ -28,7 +27,7 @@ class ElmoCorpusReader(DatasetReader):
     max_sentences : keep only the first sentences.
     block_sentences : sentences held in memory, and range of their shuffling.
     task_reader : take the text out of the files of a task, by the task's own reader: each text field of an instance
-        is a sentence. To fine-tune a biLM on a task's text.
+        is a sentence. To fine-tune a biLM on a task's text. A data path is what this reader takes, or a list of these.
     fields : of `task_reader`: the text fields to take; by default all of them.
     distinct : of `task_reader`: take equal texts of a file once, such as a paragraph that many questions are about.
 
@@ -86,7 +85,7 @@ class ElmoCorpusReader(DatasetReader):
         """Hold the words of one sentence."""
         return Instance({"words": MetadataField(words)})
 
-    def _read_task(self, file: Path) -> Iterator[List[str]]:
+    def _read_task(self, file: Shard) -> Iterator[List[str]]:
         assert self._task_reader is not None
         seen: Set[Tuple[str, ...]] = set()
         for instance in self._task_reader.read(str(file)):

@@ -71,6 +71,22 @@ def test_text_of_a_task(text):
     assert sentences(text, max_sentences=3) == ["first 0", "second 0", "x"]
 
 
+def test_the_readers_of_tasks_see_paths_as_they_are(text):
+    """A folder may be one data set, and an address none of this machine's files."""
+    seen = []
+
+    class Reader(PairReader):
+        def _read(self, file_path):
+            seen.append(file_path)
+            return super()._read(file_path)
+
+    reader = ElmoCorpusReader(task_reader=Reader())
+    for source in (str(text.parent), "https://some.where/train_*.txt", ["one", "two"]):
+        next(reader.corpus(source).blocks())
+    assert len(list(reader.corpus(["one", "two"]).blocks())) == 2
+    assert seen == [str(text.parent), "https://some.where/train_*.txt", "one", "one", "two"]
+
+
 def test_fields_that_hold_no_text_are_named(text):
     with pytest.raises(ConfigurationError, match=r"expected text in the fields \['number'\] of PairReader; .*'second'"):
         sentences(text, fields=["number"])
