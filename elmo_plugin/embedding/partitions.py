@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 MANIFEST = "manifest.json"
 
 _TOKENS = b"elmo_plugin.tokens"
+_TEMPORARY = ".tmp"
 
 
 class Partition(NamedTuple):
@@ -79,14 +80,16 @@ class PartitionFolder:
         name = f"part-{_key(table, about)}.parquet"
         if self._exists(name):
             return Partition(name, table.num_rows, self._tokens(name), False)
-        temporary = f".{name}.{uuid.uuid4().hex}.tmp"
+        temporary = f".{name}.{uuid.uuid4().hex}{_TEMPORARY}"
         tokens = 0
         with self._files.open_output_stream(self._path(temporary)) as stream:
             file = ParquetFile(stream, schema)
-            for piece in pieces(table):
-                tokens += tokens_in(piece)
-                file.write(piece)
-            file.close({_TOKENS: str(tokens).encode()})
+            try:
+                for piece in pieces(table):
+                    tokens += tokens_in(piece)
+                    file.write(piece)
+            finally:
+                file.close({_TOKENS: str(tokens).encode()})
         self._files.move(self._path(temporary), self._path(name))
         return Partition(name, table.num_rows, tokens, True)
 
@@ -103,10 +106,10 @@ class PartitionFolder:
                 stem = name[: -len(".parquet")]
                 names.append(f"{stem}-{copy}.parquet")
                 if not self._exists(names[-1]):
-                    temporary = f".{names[-1]}.{uuid.uuid4().hex}.tmp"
+                    temporary = f".{names[-1]}.{uuid.uuid4().hex}{_TEMPORARY}"
                     self._files.copy_file(self._path(name), self._path(temporary))
                     self._files.move(self._path(temporary), self._path(names[-1]))
-        self._warn_of_others(names)
+        self._look_at_others(names)
         content = {
             **about,
             "sentences": sum(partition.sentences for partition in partitions),
@@ -127,9 +130,13 @@ class PartitionFolder:
         with self._files.open_input_file(self._path(name)) as file:
             return int(load_arrow().parquet.read_metadata(file).metadata[_TOKENS])
 
-    def _warn_of_others(self, names: List[str]) -> None:
+    def _look_at_others(self, names: List[str]) -> None:
+        """Remove what workers that were killed left half, and tell of files of another dataset."""
         ours = set(names)
         found = [info.base_name for info in self._files.get_file_info(self._selector)]
+        for name in found:
+            if name.startswith(".part-") and name.endswith(_TEMPORARY):
+                self._files.delete_file(self._path(name))
         others = [name for name in found if name.endswith(".parquet") and name not in ours]
         if others:
             logger.warning(

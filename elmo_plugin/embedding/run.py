@@ -1,7 +1,6 @@
 """A text in, a file of vectors out: in bounded memory, and to be gone on with after any interruption."""
 
 import logging
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterator, NamedTuple, Optional, Union
 
@@ -10,10 +9,11 @@ import numpy as np
 from elmo_plugin.embedding.background import BackgroundThread
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.embedding.journal import Journal
-from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, read_state, read_windows
+from elmo_plugin.embedding.part_file import PartSummary, WindowVectors, read_state
+from elmo_plugin.embedding.store import VectorStore
 from elmo_plugin.embedding.text import STANDARD_INPUT, TextLine, TextReader, escaped_token
 from elmo_plugin.embedding.windows import Limits, windows
-from elmo_plugin.embedding.writers import Description, Keys, VectorWriter, read_description, writer_class
+from elmo_plugin.embedding.writers import Description, Keys, read_description, writer_class
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.lstm import LstmState
@@ -171,7 +171,7 @@ class _Run:
         writer = writer_class(self._target.format)(
             self.journal.unfinished_output, self._shape, self._target.keys, is_repeatable
         )
-        store = _Store(self.journal, writer, len(parts))
+        store = VectorStore(self.journal, writer, len(parts))
         thread = BackgroundThread(waiting=1)
         try:
             for part in parts:
@@ -229,7 +229,7 @@ class _Run:
         self._embedder.carried = read_state(self.journal.path_of(part))
         self._progress = Progress(part.lines, part.tokens, 0, None)
 
-    def _embed(self, reader: TextReader, store: "_Store", thread: BackgroundThread) -> None:
+    def _embed(self, reader: TextReader, store: VectorStore, thread: BackgroundThread) -> None:
         size = 0
         self._embedder.begin_part()
         for window in windows(self._checked(reader), self._limits):
@@ -274,37 +274,3 @@ class _Run:
         self._progress = self._progress._replace(fraction=reader.fraction)
         if self._on_progress is not None:
             self._on_progress(self._progress)
-
-
-class _Store:
-    """Where windows go: into the part that is being written, and into the output."""
-
-    def __init__(self, journal: Journal, writer: VectorWriter, parts: int) -> None:
-        self._journal = journal
-        self._writer = writer
-        self._number = parts
-        self._part: Optional[PartWriter] = None
-
-    def copy(self, part: PartSummary) -> None:
-        """Put a finished part into the output."""
-        for window in read_windows(self._journal.path_of(part), part):
-            self._writer.add(window)
-
-    def add(self, window: WindowVectors) -> None:
-        if self._part is None:
-            self._part = self._journal.part(self._number)
-        self._part.add(window)
-        self._writer.add(window)
-
-    def commit(self, summary: PartSummary, state: Optional[LstmState]) -> None:
-        assert self._part is not None
-        self._part.commit(summary._replace(number=self._number), state)
-        self._part = None
-        self._number += 1
-
-    def abandon(self) -> None:
-        """Let go of both files. On a full disk that fails too, which is no news."""
-        for file in (self._part, self._writer):
-            if file is not None:
-                with suppress(OSError, RuntimeError, ValueError):
-                    file.abandon()

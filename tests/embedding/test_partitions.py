@@ -37,7 +37,10 @@ def test_what_is_not_whole_has_no_name(tmp_path):
         write(folder, pieces=fails)
 
     assert list(tmp_path.glob("part-*")) == []
-    assert write(folder).is_new
+    partition = write(folder)
+    assert partition.is_new
+    folder.finish([partition], {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", partition.name]
 
 
 def test_files_of_others_are_told(tmp_path, caplog):

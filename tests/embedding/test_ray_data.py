@@ -21,6 +21,7 @@ TEXTS = ["The cat sat .", "", "naïve 日本語", "a " * 30, "The cat sat ."]
 def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")
         ray.init(num_cpus=3, include_dashboard=False, object_store_memory=200 * 2**20, log_to_driver=False)
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield
