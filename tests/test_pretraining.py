@@ -1,7 +1,9 @@
 """Whole runs of pre-training: `allennlp train`, `evaluate`, `--recover`, and the biLM of the archive as an embedder."""
 
+import copy
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -177,6 +179,26 @@ def test_recovery_goes_on_from_the_checkpoint(tmp_path):
 
     assert 0 < done < len(whole)
     assert Interrupt.losses == pytest.approx(whole, rel=1e-6)
+
+
+def test_a_training_that_diverges_names_a_checkpoint_to_begin_from(tmp_path):
+    parameters = Params.from_file(str(EXPERIMENTS / "tiny.jsonnet")).as_dict(quiet=True)
+    parameters["trainer"]["checkpointer"] = {"type": "elmo", "save_every_num_batches": 1}
+    wild = copy.deepcopy(parameters)
+    wild["trainer"].update(optimizer={"type": "sgd", "lr": 1e20}, grad_norm=False)
+    with pytest.raises(FloatingPointError, match="(loss is|hold a) .*last good checkpoint is ") as caught:
+        train_model(Params(wild), str(tmp_path / "wild"))
+    (good,) = re.findall(r"checkpoint is (\S+\.th|none)", str(caught.value))
+    assert good == "none" or torch.isfinite(torch.load(good)["softmax.weight"]).all()
+
+    parameters["trainer"]["num_epochs"] = 1
+    train_model(Params(copy.deepcopy(parameters)), str(tmp_path / "calm"))
+    checkpoint = str(tmp_path / "calm" / "model_state_e1_b0.th")
+    del parameters["model"]["options"]
+    parameters["model"]["weights"] = checkpoint
+    train_model(Params(parameters), str(tmp_path / "again"))
+    first = json.loads((tmp_path / "calm" / "metrics.json").read_text())["best_validation_perplexity"]
+    assert json.loads((tmp_path / "again" / "metrics.json").read_text())["best_validation_perplexity"] < first * 1.05
 
 
 def test_gradients_are_accumulated(tmp_path):

@@ -111,8 +111,8 @@ class ElmoCheckpointer(Checkpointer):
         if names:
             raise FloatingPointError(
                 f"{_WHERE}: {len(names)} tensors hold a NaN or an infinite number, the first is {names[0]!r}; nothing "
-                f"was written. The last good checkpoint is {last_finite(self._serialization_dir) or 'none'}. Go on "
-                "from it (--recover) with a lower learning rate or clip of the gradient's norm (trainer.grad_norm)."
+                f"was written. The last good checkpoint is {last_finite(self._serialization_dir) or 'none'}. Begin a "
+                "new training from it (the model's weights in place of its options) with a lower learning rate."
             )
 
 

@@ -204,8 +204,8 @@ class ElmoLanguageModel(Model):
         if self.training:
             good = None if self._folder is None else last_finite(self._folder)
             advice = (
-                f" The last good checkpoint is {good or 'none'}: go on from it (--recover) with a lower learning rate "
-                "or a lower clip of the gradient's norm (trainer.grad_norm)."
+                f" The last good checkpoint is {good or 'none'}. Begin a new training from it (the model's weights in "
+                "place of its options) with a lower learning rate or clip of the gradient's norm (trainer.grad_norm)."
             )
         raise FloatingPointError(
             f"{_WHERE}: the loss is {value} in {where}, in the batch whose first row ends in "

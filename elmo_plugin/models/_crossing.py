@@ -1,0 +1,77 @@
+"""The choice of mentions that do not cross each other (Lee et al. 2017, section 5)."""
+
+import math
+from typing import Dict, List, Sequence, Tuple
+
+import torch
+from allennlp.nn import util
+from torch import nn
+
+from elmo_plugin.models._documents import Holder
+
+
+class NonCrossingScorer(nn.Module):
+    """
+    Score spans, and give all but the chosen ones the lowest score, so that AllenNLP's model keeps just those.
+
+    # Parameters
+
+    scorer : gives `(batch, spans, 1)`.
+    spans_per_word : how many to choose, per token of the padded batch, as that model does.
+    """
+
+    def __init__(self, scorer: nn.Module, holder: Holder, spans_per_word: float) -> None:
+        super().__init__()
+        self._scorer = scorer
+        self._holder = holder
+        self._spans_per_word = spans_per_word
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        scores = self._scorer(inputs)
+        documents = self._holder.get()
+        number = min(int(math.floor(self._spans_per_word * documents.mask.shape[1])), scores.shape[1])
+        rejected = torch.ones_like(scores, dtype=torch.bool)
+        orders = scores.detach().squeeze(-1).argsort(dim=1, descending=True)
+        for row, (order, spans) in enumerate(zip(orders.tolist(), documents.spans.tolist())):
+            chosen = choose([index for index in order if spans[index][0] >= 0], spans, number)
+            rejected[row, chosen] = False
+        return scores.masked_fill(rejected, util.min_value_of_dtype(scores.dtype) / 4)
+
+
+def choose(order: Sequence[int], spans: Sequence[Sequence[int]], number: int) -> List[int]:
+    """
+    Take spans by falling score, leaving out those that cross one that was taken: they overlap, and neither is part of
+    the other. Where fewer than `number` are left, the best of those that cross make it up.
+
+    # Parameters
+
+    order : places in `spans`, the best first.
+    spans : first and last token of each.
+    number : of spans to take.
+
+    # Returns
+
+    Places in `spans`.
+    """
+    chosen: List[int] = []
+    crossing: List[int] = []
+    # Of the spans taken: the furthest end for each first token, and the furthest beginning for each last one.
+    end_of: Dict[int, int] = {}
+    start_of: Dict[int, int] = {}
+    for index in order:
+        if len(chosen) == number:
+            break
+        first, last = spans[index]
+        if _crosses((first, last), end_of, start_of):
+            crossing.append(index)
+            continue
+        chosen.append(index)
+        end_of[first] = max(end_of.get(first, last), last)
+        start_of[last] = min(start_of.get(last, first), first)
+    return chosen + crossing[: number - len(chosen)]
+
+
+def _crosses(span: Tuple[int, int], end_of: Dict[int, int], start_of: Dict[int, int]) -> bool:
+    first, last = span
+    starts_inside = any(end_of.get(token, last) > last for token in range(first + 1, last + 1))
+    return starts_inside or any(start_of.get(token, first) < first for token in range(first, last))

@@ -1,0 +1,26 @@
+"""The paper's model for sentiment."""
+
+from typing import Any
+
+from allennlp.data import Vocabulary
+from allennlp.models import Model
+from allennlp.modules import Seq2SeqEncoder
+from allennlp_models.classification.models.biattentive_classification_network import BiattentiveClassificationNetwork
+
+
+@Model.register("elmo_bcn")
+class ElmoBcn(BiattentiveClassificationNetwork):
+    """
+    AllenNLP's `bcn` (McCann et al. 2017) with any encoder in the place of its first feed-forward layer.
+
+    ELMo at the output of the first biLSTM has to get past that layer: both are then encoders `elmo_output`, the second
+    with an `elmo_encoder`, which is the second biLSTM of Peters et al. (2018). Registered as "elmo_bcn".
+
+    # Parameters
+
+    pre_encode_feedforward : encodes each token by itself, such as the encoder `feedforward`.
+    kwargs : the other parameters of `bcn`.
+    """
+
+    def __init__(self, vocab: Vocabulary, pre_encode_feedforward: Seq2SeqEncoder, **kwargs: Any) -> None:
+        super().__init__(vocab, pre_encode_feedforward=pre_encode_feedforward, **kwargs)

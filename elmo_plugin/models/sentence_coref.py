@@ -1,0 +1,137 @@
+"""The paper's model for coreference."""
+
+from typing import Any, Dict, List, Optional
+
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import FeedForward, Seq2SeqEncoder, TextFieldEmbedder
+from allennlp.modules.token_embedders import Embedding
+from allennlp.nn import InitializerApplicator, util
+from allennlp_models.coref.models.coref import CoreferenceResolver
+from overrides import overrides
+
+from elmo_plugin.models._crossing import NonCrossingScorer
+from elmo_plugin.models._documents import (
+    Documents,
+    Holder,
+    SentenceEmbedder,
+    SentenceEncoder,
+    SpeakerColumn,
+    WithoutLastColumn,
+)
+
+
+@Model.register("sentence_coref")
+class SentenceCoref(CoreferenceResolver):
+    """
+    AllenNLP's `coref` as in Lee et al. (2017): sentence by sentence, with speakers and genres; mentions do not cross.
+
+    The embedders and the context layer see one sentence at a time, in parts of bounded size, so that ELMo reads
+    sentences and a document may be long. Needs the reader `coref_sentences`. Registered as "sentence_coref".
+
+    # Parameters
+
+    text_field_embedder, context_layer, mention_feedforward, feature_size, max_span_width, spans_per_word,
+    max_antecedents, lexical_dropout, initializer : as in `coref`.
+    antecedent_feedforward : as in `coref`, with two features more, `2 * feature_size` columns: whether the speaker is
+        the same, and the genre.
+    feature_dropout : on these two.
+    max_tokens_at_once : of the sentences that are embedded at once, padding included.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_field_embedder: TextFieldEmbedder,
+        context_layer: Seq2SeqEncoder,
+        mention_feedforward: FeedForward,
+        antecedent_feedforward: FeedForward,
+        feature_size: int,
+        max_span_width: int,
+        spans_per_word: float,
+        max_antecedents: int,
+        lexical_dropout: float = 0.2,
+        feature_dropout: float = 0.0,
+        max_tokens_at_once: int = 2000,
+        initializer: Optional[InitializerApplicator] = None,
+        **kwargs: Any,
+    ) -> None:
+        refused = sorted({"coarse_to_fine", "inference_order"} & set(kwargs))
+        if refused:
+            raise ConfigurationError(
+                f"sentence_coref: {refused} belong to Lee et al. (2018), which is AllenNLP's coref."
+            )
+        super().__init__(
+            vocab,
+            text_field_embedder,
+            context_layer,
+            mention_feedforward,
+            antecedent_feedforward,
+            feature_size,
+            max_span_width,
+            spans_per_word,
+            max_antecedents,
+            lexical_dropout=lexical_dropout,
+            **kwargs,
+        )
+        spans = mention_feedforward.get_input_dim()
+        if antecedent_feedforward.get_input_dim() != 3 * spans + 3 * feature_size:
+            raise ConfigurationError(
+                f'"antecedent_feedforward" takes {antecedent_feedforward.get_input_dim()} columns, expected '
+                f"{3 * spans + 3 * feature_size}: three times those of a span, and distance, speaker and genre."
+            )
+        self._holder = Holder()
+        self._text_field_embedder = SentenceEmbedder(text_field_embedder, self._holder, max_tokens_at_once)
+        self._context_layer = SentenceEncoder(context_layer, self._holder)
+        # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
+        self._attentive_span_extractor = SpeakerColumn(self._attentive_span_extractor, self._holder)
+        self._mention_feedforward = WithoutLastColumn(self._mention_feedforward)
+        self._mention_scorer = NonCrossingScorer(self._mention_scorer, self._holder, spans_per_word)
+        genres = vocab.get_vocab_size("genre_tags")
+        self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
+        self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(genres, 1))
+        self._feature_dropout = torch.nn.Dropout(feature_dropout)
+        self._genre: Optional[torch.Tensor] = None
+        if initializer is not None:
+            initializer(self)
+
+    @overrides(check_signature=False)
+    def forward(
+        self,
+        text: TextFieldTensors,
+        spans: torch.Tensor,
+        span_labels: Optional[torch.Tensor] = None,
+        metadata: Optional[List[Dict[str, Any]]] = None,
+        genre: Optional[torch.Tensor] = None,
+    ) -> Dict[str, Any]:
+        """
+        Find antecedents; see AllenNLP's `coref`.
+
+        # Parameters
+
+        genre : `(batch,)`, of the reader `coref_sentences`; None for the first genre.
+
+        # Raises
+
+        `ConfigurationError` where the batch comes from another reader.
+        """
+        self._holder.documents = Documents(util.get_text_field_mask(text), spans, metadata)
+        self._genre = spans.new_zeros(spans.shape[0]) if genre is None else genre
+        try:
+            return super().forward(text, spans, span_labels, metadata)
+        finally:
+            self._holder.documents = self._genre = None
+
+    @overrides(check_signature=False)
+    def _compute_span_pair_embeddings(
+        self, top_span_embeddings: torch.Tensor, antecedent_embeddings: torch.Tensor, antecedent_offsets: torch.Tensor
+    ) -> torch.Tensor:
+        pairs = super()._compute_span_pair_embeddings(
+            top_span_embeddings[..., :-1], antecedent_embeddings[..., :-1], antecedent_offsets
+        )
+        same = top_span_embeddings[..., -1].unsqueeze(2) == antecedent_embeddings[..., -1]
+        speaker = self._speaker_embedding(same.long())
+        genre = self._genre_embedding(self._genre)[:, None, None].expand_as(speaker)
+        return torch.cat([pairs, self._feature_dropout(torch.cat([speaker, genre], dim=-1))], dim=-1)
