@@ -3,6 +3,7 @@ import re
 import tarfile
 from pathlib import Path
 
+import pytest
 import torch
 
 from elmo_plugin.formats import read_pair, read_weights
@@ -48,3 +49,26 @@ def test_links_lead_somewhere():
 
     assert links
     assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_configurations_exist():
+    named = set(re.findall(r"experiments/[\w/]+\.jsonnet", TEXT))
+
+    assert len(named) >= 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_components_are_registered():
+    """Under the names of the table."""
+    pytest.importorskip("allennlp")
+    from tests.test_architecture import component_bases
+
+    bases = component_bases()
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([\w ]+) \|", TEXT, re.MULTILINE)
+    folders = {kind.replace(" ", "_").rstrip("s") + "s": re.findall(r"`(\w+)`", names) for names, kind in rows}
+
+    assert set(folders) >= {"data_loaders", "models", "checkpointers", "callbacks"}
+    for folder, names in folders.items():
+        base = bases["vocabularies" if folder == "vocabularys" else folder]
+        for name in names:
+            base.resolve_class_name(name)
