@@ -111,7 +111,7 @@ def _check_target(target: Path, source: Path, force: bool) -> None:
 
 def _without_softmax(weights: WeightSet) -> WeightSet:
     """Leave out the softmax, and the words that nothing else counts."""
-    words = weights.vocabulary if weights.options.is_word_level else None
+    words = weights.vocabulary if weights.options.needs_vocabulary else None
     return replace(weights, softmax=None, vocabulary=words)
 
 

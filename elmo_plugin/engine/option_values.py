@@ -18,6 +18,18 @@ MIN_CHARACTERS_PER_TOKEN = 3
 MAX_CHARACTERS_PER_TOKEN = 50
 
 
+#: ids of characters are stored in two bytes
+MOST_CHARACTERS = 32_000
+
+
+def distinct_texts(value: Any) -> Tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        raise ValueError("a list of characters")
+    if len(set(value)) != len(value) or len(value) > MOST_CHARACTERS:
+        raise ValueError(f"at most {MOST_CHARACTERS} characters, each of them once")
+    return tuple(value)
+
+
 def row_length(value: Any) -> int:
     if positive(value) < MIN_CHARACTERS_PER_TOKEN:
         raise ValueError(f"at least {MIN_CHARACTERS_PER_TOKEN}: two word boundaries and one byte")

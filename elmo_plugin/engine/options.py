@@ -15,6 +15,7 @@ from elmo_plugin.engine.option_values import (
     ACTIVATIONS,
     CHARACTER_COUNTS,
     MAX_CHARACTERS_PER_TOKEN,
+    distinct_texts,
     filter_pairs,
     row_length,
     vocabulary_size,
@@ -36,7 +37,14 @@ TRAINING_KEYS = (
 
 _LSTM_KEYS = ("dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections")
 _CNN_KEYS = ("activation", "embedding", "filters", "n_highway", "n_characters", "max_characters_per_token")
-_TOP_KEYS = ("lstm", "char_cnn", "n_tokens_vocab", "bidirectional", "share_embedding_softmax") + TRAINING_KEYS
+_TOP_KEYS = (
+    "lstm",
+    "char_cnn",
+    "lexicon",
+    "n_tokens_vocab",
+    "bidirectional",
+    "share_embedding_softmax",
+) + TRAINING_KEYS
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,25 @@ class CharCnnOptions:
     def num_filters(self) -> int:
         """Sum of the filters of all widths: the F of the weight layouts."""
         return sum(count for _, count in self.filters)
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """
+    Characters and words that a biLM knows by name, where others know the 256 bytes (ELMoForManyLangs).
+
+    # Parameters
+
+    characters : the characters of the CNN, in the order of their vectors; all others are one unknown character.
+    word_dim : width of the vectors of words that are used beside the CNN; 0 for none.
+    """
+
+    characters: Tuple[str, ...]
+    word_dim: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "characters", _check("characters", self.characters, distinct_texts))
+        _check("word_dim", self.word_dim, count)
 
 
 @dataclass(frozen=True)
@@ -128,15 +155,19 @@ class BiLmOptions:
     char_cnn : the token layer; None for a word-level model.
     n_tokens_vocab : words of the vocabulary; needed by word-level models, else a remark of the training.
     training : the remaining keys of bilm-tf's training options, kept as they are.
+    lexicon : what a model with `char_cnn` knows by name; None where its characters are bytes.
     """
 
     lstm: LstmOptions
     char_cnn: Optional[CharCnnOptions] = None
     n_tokens_vocab: Optional[int] = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    lexicon: Optional[LexiconOptions] = None
 
     def __post_init__(self) -> None:
-        if self.char_cnn is not None:
+        if self.lexicon is not None and self.char_cnn is None:
+            raise OptionsError(f"char_cnn is None, expected {_CNN_OF_LEXICON}.")
+        if self.char_cnn is not None and not self.needs_vocabulary:
             _check("n_tokens_vocab", self.n_tokens_vocab, optional(positive))
         elif self.n_tokens_vocab is None:
             raise OptionsError(f"n_tokens_vocab is None, expected {_WORD_LEVEL}.")
@@ -146,6 +177,11 @@ class BiLmOptions:
     @property
     def is_word_level(self) -> bool:
         return self.char_cnn is None
+
+    @property
+    def needs_vocabulary(self) -> bool:
+        """Whether the token layer knows words by name, whatever it does with their characters."""
+        return self.is_word_level or (self.lexicon is not None and self.lexicon.word_dim > 0)
 
     @property
     def num_layers(self) -> int:
@@ -202,12 +238,15 @@ class BiLmOptions:
             top.fail("share_embedding_softmax", "false: tied embedding and softmax weights are not implemented")
         lstm = _lstm_from(top.section("lstm"))
         char_cnn = _char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
-        words = positive if char_cnn is not None else vocabulary_size
-        n_tokens_vocab = top.get("n_tokens_vocab", optional(words), None)
-        if char_cnn is None and n_tokens_vocab is None:
+        lexicon = _lexicon_from(top.section("lexicon")) if data.get("lexicon") is not None else None
+        if lexicon is not None and char_cnn is None:
+            top.fail("char_cnn", _CNN_OF_LEXICON)
+        has_words = char_cnn is None or (lexicon is not None and lexicon.word_dim > 0)
+        n_tokens_vocab = top.get("n_tokens_vocab", optional(vocabulary_size if has_words else positive), None)
+        if has_words and n_tokens_vocab is None:
             top.fail("n_tokens_vocab", _WORD_LEVEL)
         training = {key: data[key] for key in TRAINING_KEYS if key in data}
-        return cls(lstm=lstm, char_cnn=char_cnn, n_tokens_vocab=n_tokens_vocab, training=training)
+        return cls(lstm, char_cnn, n_tokens_vocab, training, lexicon)
 
     def to_dict(self) -> Dict[str, Any]:
         """The content of an `options.json` that describes this biLM and that bilm-tf and AllenNLP read."""
@@ -229,6 +268,8 @@ class BiLmOptions:
                 "max_characters_per_token": self.char_cnn.max_characters_per_token,
                 "n_characters": self.char_cnn.n_characters,
             }
+        if self.lexicon is not None:
+            data["lexicon"] = {"characters": list(self.lexicon.characters), "word_dim": self.lexicon.word_dim}
         if self.n_tokens_vocab is not None:
             data["n_tokens_vocab"] = self.n_tokens_vocab
         data.update(self.training)
@@ -267,7 +308,15 @@ def _char_cnn_from(section: JsonSection) -> CharCnnOptions:
     return CharCnnOptions(**options)
 
 
-_WORD_LEVEL = "the number of words, because without char_cnn the model is word-level"
+def _lexicon_from(section: JsonSection) -> LexiconOptions:
+    section.refuse_unknown(("characters", "word_dim"))
+    return LexiconOptions(
+        characters=section.require("characters", distinct_texts), word_dim=section.get("word_dim", count, 0)
+    )
+
+
+_WORD_LEVEL = "the number of words, because the token layer has a table of them"
+_CNN_OF_LEXICON = "the character CNN that reads the characters of the lexicon"
 _NARROWER = "at most dim ({}), because a projection narrows the output"
 _NOT_WIDER = "widths of at most max_characters_per_token ({})"
 

@@ -4,6 +4,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from elmo_plugin.engine.characters import NUM_CHARACTER_IDS
 from elmo_plugin.engine.errors import WeightFileError
+from elmo_plugin.engine.lexicon import num_character_ids
 from elmo_plugin.engine.options import BiLmOptions
 
 Shape = Tuple[int, ...]
@@ -102,7 +103,9 @@ def _character_shapes(options: BiLmOptions) -> Dict[str, Shape]:
     cnn = options.char_cnn
     assert cnn is not None, options
     filters, width = cnn.num_filters, options.lstm.projection_dim
-    shapes: Dict[str, Shape] = {"token_encoder.char_embedding": (NUM_CHARACTER_IDS, cnn.embedding_dim)}
+    lexicon = options.lexicon
+    rows = NUM_CHARACTER_IDS if lexicon is None else num_character_ids(len(lexicon.characters))
+    shapes: Dict[str, Shape] = {"token_encoder.char_embedding": (rows, cnn.embedding_dim)}
     for index, (span, count) in enumerate(cnn.filters):
         shapes[f"token_encoder.convolutions.{index}.weight"] = (count, cnn.embedding_dim, span)
         shapes[f"token_encoder.convolutions.{index}.bias"] = (count,)
@@ -110,9 +113,12 @@ def _character_shapes(options: BiLmOptions) -> Dict[str, Shape]:
         for part in ("candidate", "gate"):
             shapes[f"token_encoder.highways.{index}.{part}_weight"] = (filters, filters)
             shapes[f"token_encoder.highways.{index}.{part}_bias"] = (filters,)
-    if filters != width:
+    if filters != width or lexicon is not None:
         shapes["token_encoder.projection.weight"] = (width, filters)
         shapes["token_encoder.projection.bias"] = (width,)
+    if lexicon is not None and options.n_tokens_vocab is not None and options.needs_vocabulary:
+        shapes["token_encoder.word_embedding"] = (options.n_tokens_vocab + 1, lexicon.word_dim)
+        shapes["token_encoder.word_projection.weight"] = (width, lexicon.word_dim)
     return shapes
 
 

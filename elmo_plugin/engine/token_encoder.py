@@ -68,6 +68,10 @@ class TokenEncoder(nn.Module):
 
 def build_token_encoder(options: BiLmOptions) -> TokenEncoder:
     """Return the token encoder that the options describe, with random weights."""
+    if options.lexicon is not None:
+        from elmo_plugin.engine.lexicon_encoder import LexiconEncoder  # which is a CharacterCnnEncoder itself
+
+        return LexiconEncoder(options)
     if options.char_cnn is not None:
         return CharacterCnnEncoder(options.char_cnn, options.lstm.projection_dim)
     assert options.n_tokens_vocab is not None, options
@@ -137,7 +141,7 @@ class CharacterCnnEncoder(TokenEncoder):
                 f"tokens, {self._max_characters}): this biLM reads characters. In an AllenNLP config use the token "
                 'indexer "elmo" (or "elmo_characters") under this embedder\'s key, not "single_id".'
             )
-        _check_range(ids, characters.NUM_CHARACTER_IDS, "character ids")
+        _check_range(ids, self.char_embedding.shape[0], "character ids")
         if ids.shape[2] != self._max_characters:
             raise ShapeError(
                 f"ids have {ids.shape[2]} characters per token (shape {tuple(ids.shape)}), expected "

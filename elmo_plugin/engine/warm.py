@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.lexicon import Lexicon
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.words import index_vocabulary, index_words
 
@@ -91,14 +92,16 @@ def sentences_to_ids(
 
     bilm : decides about characters or words, the length of a row of characters, and the device.
     sentences : lists of words.
-    vocabulary : the words of a word-level biLM.
+    vocabulary : the words of a biLM that knows them by name.
 
     # Returns
 
     `(sentences, words, characters)`, or `(sentences, words)` for a word-level biLM; int64, 0 for padding.
     """
     length = bilm.options.max_characters_per_token
-    if length is not None:
+    if bilm.options.lexicon is not None:
+        ids = Lexicon(bilm.options, vocabulary, "the biLM").batch(sentences)
+    elif length is not None:
         ids = batch_to_ids(sentences, length)
     else:
         index = index_vocabulary(vocabulary, "the biLM")

@@ -15,7 +15,7 @@ from typing import List, Optional, Tuple, Union
 
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.formats import archive, hdf5, recognise, safetensors, tf_checkpoint, zip_files
+from elmo_plugin.formats import archive, hdf5, many_langs, recognise, safetensors, tf_checkpoint, zip_files
 from elmo_plugin.formats.beside import options_beside
 from elmo_plugin.formats.recognise import kind_of, weight_file_in
 from elmo_plugin.formats.sources import Source, locate, locate_pair
@@ -31,9 +31,10 @@ def read_weights(source: Source, softmax: bool = True) -> WeightSet:
     # Parameters
 
     source : a name ("builtin", or one of the published "small", "medium", "original", "original_5.5B"), a URL, a weight
-        file, a TensorFlow checkpoint, a trained AllenNLP model (`model.tar.gz`), or a folder or zip file that holds one
-        of these. A name wins over a folder of the same name; write "./small" for the folder. An hdf5 file or a
-        checkpoint has its options beside it: `x_options.json` for `x_weights.hdf5`, or `options.json`.
+        file, a TensorFlow checkpoint, a trained AllenNLP model (`model.tar.gz`), an ELMoForManyLangs folder, or a
+        folder or zip file that holds one of these. A name wins over a folder of the same name; write "./small" for the
+        folder. An hdf5 file or a checkpoint has its options beside it: `x_options.json` for `x_weights.hdf5`, or
+        `options.json`.
     softmax : read the softmax of the language model if there is one. It is large, and vectors do not need it.
 
     # Raises
@@ -116,7 +117,10 @@ def _read(options_file: Optional[Path], weight_file: Path, softmax: bool) -> Wei
     if kind == recognise.ZIP:
         with zip_files.unpacked(weight_file) as folder:
             return replace(_read(options_file, weight_file_in(folder), softmax), source=str(weight_file))
-    return _read_archive(options_file, weight_file, softmax)
+    _refuse_options(options_file, weight_file)
+    if kind == recognise.MANY_LANGS:
+        return many_langs.read(weight_file)
+    return _read_archive(weight_file, softmax)
 
 
 def _read_options(options_file: Optional[Path], weight_file: Path) -> Tuple[BiLmOptions, Optional[List[str]]]:
@@ -131,18 +135,24 @@ def _read_options(options_file: Optional[Path], weight_file: Path) -> Tuple[BiLm
     if kind == recognise.ZIP:
         with zip_files.unpacked(weight_file) as folder:
             return _read_options(options_file, weight_file_in(folder))
-    weights = _read_archive(options_file, weight_file, softmax=False)
+    _refuse_options(options_file, weight_file)
+    if kind == recognise.MANY_LANGS:
+        options, vocabulary = many_langs.read_options(weight_file)
+        return options, vocabulary if options.needs_vocabulary else None
+    weights = _read_archive(weight_file, softmax=False)
     return weights.options, weights.vocabulary
 
 
-def _read_archive(options_file: Optional[Path], weight_file: Path, softmax: bool) -> WeightSet:
-    if weight_file.is_dir():
-        raise FormatError(f"{weight_file}: looks like an ELMoForManyLangs model, a format that is not read here.")
+def _refuse_options(options_file: Optional[Path], weight_file: Path) -> None:
     if options_file is not None:
         raise FormatError(
             f"{weight_file}: looks like a trained model, which knows its own options, but {options_file} is given with "
-            "it; expected hdf5 or safetensors. Leave the options file out, or give the weight file."
+            "it; expected hdf5, safetensors or a TensorFlow checkpoint. Leave the options file out, or give the weight "
+            "file."
         )
+
+
+def _read_archive(weight_file: Path, softmax: bool) -> WeightSet:
     weights = archive.read(weight_file)
     if not softmax:
         weights = replace(weights, softmax=None)

@@ -1,15 +1,12 @@
 """
 Read the biLM out of a trained AllenNLP model: `model.tar.gz`, a serialization directory, or a `.th` file.
 
-AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them;
-only PyTorch before 1.13 cannot do that, and there an archive is trusted as AllenNLP trusts it.
+AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them.
 """
 
-import inspect
 import shutil
 import tarfile
 import tempfile
-import zipfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +17,7 @@ import torch
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
 from elmo_plugin.formats.record import ALLENNLP_BILM, BILM, LSTM_ONLY, BiLmRecord, records_in
+from elmo_plugin.formats.torch_file import load_state
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: what AllenNLP calls the weights in an archive, and the best weights of a running training
@@ -92,30 +90,6 @@ def find_saved(
         if record.source == source and (record.layout == LSTM_ONLY) == (part == LSTM_ONLY):
             return state, prefix, record
     return None
-
-
-def load_state(path: Path, where: str) -> Mapping[str, Any]:
-    """
-    Load a state dict on the CPU; raises `FormatError` where the file is something else.
-
-    # Parameters
-
-    path : the file.
-    where : what to call it in messages.
-    """
-    # weights_only came with PyTorch 1.13; mmap with 2.1, and not for the format from before 1.6
-    known = inspect.signature(torch.load).parameters
-    try:
-        wanted = {"weights_only": True, "mmap": zipfile.is_zipfile(path)}
-        extras = {name: value for name, value in wanted.items() if name in known}
-        state = torch.load(path, map_location="cpu", **extras)
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged file lets them raise anything
-        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
-    if not isinstance(state, Mapping):
-        raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
-    return state
 
 
 @contextmanager

@@ -64,7 +64,13 @@ def _is_extra(name: str) -> bool:
 def _token_layer(options: BiLmOptions) -> str:
     if options.char_cnn is None:
         return f"a table of {options.n_tokens_vocab:,} words"
-    return _characters(options.char_cnn, options.lstm.projection_dim)
+    described = _characters(options.char_cnn, options.lstm.projection_dim)
+    if options.lexicon is None:
+        return described
+    described += f"; {len(options.lexicon.characters):,} Unicode characters"
+    if options.needs_vocabulary:
+        described += f", beside a table of {options.n_tokens_vocab:,} words of {options.lexicon.word_dim} numbers"
+    return described
 
 
 def _characters(cnn: CharCnnOptions, projection_dim: int) -> str:

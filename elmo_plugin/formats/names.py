@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from elmo_plugin.engine.characters import NUM_CHARACTER_IDS
+from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import Shape
 from elmo_plugin.formats import forget_bias
@@ -52,7 +53,16 @@ def rules(options: BiLmOptions) -> List[Rule]:
     # Parameters
 
     options : the architecture.
+
+    # Raises
+
+    `FormatError` for one that the layout cannot hold.
     """
+    if options.lexicon is not None:
+        raise FormatError(
+            "the hdf5 layout has no place for a lexicon of characters and words, as biLMs of ELMoForManyLangs have it. "
+            "Write such a biLM as .safetensors."
+        )
     table = _word_rules(options) if options.char_cnn is None else _character_rules(options)
     width, cells = options.lstm.projection_dim, options.lstm.dim
     for direction, name in enumerate(DIRECTIONS):

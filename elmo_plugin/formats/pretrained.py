@@ -1,16 +1,20 @@
 """Names of pretrained biLMs, and where their files are."""
 
 import importlib
+import math
+import re
 from pathlib import Path
 from typing import Callable, List, Optional, Tuple
 
-from elmo_plugin.engine.errors import BackendUnavailableError, WeightFileError
+from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError, WeightFileError
+from elmo_plugin.engine.options import BiLmOptions
+from elmo_plugin.formats.names import hdf5_shapes
 
 BUILTIN = "builtin"
 
 _FOLDER = Path(__file__).resolve().parent.parent / "pretrained"
 
-# Peters et al. (2018), as published by AllenNLP: cells, projection, filters and highway layers are in the folder's name
+# Peters et al. (2018), as published by AllenNLP; the architecture is in the folder's name
 _SITE = "https://allennlp.s3.amazonaws.com/models/elmo"
 _PUBLISHED = {
     "small": "2x1024_128_2048cnn_1xhighway",
@@ -18,6 +22,7 @@ _PUBLISHED = {
     "original": "2x4096_512_2048cnn_2xhighway",
     "original_5.5B": "2x4096_512_2048cnn_2xhighway_5.5B",
 }
+_ARCHITECTURE = re.compile(r"(\d+)x(\d+)_(\d+)_(\d+)cnn_(\d+)xhighway")
 _SCHEMES = ("http://", "https://", "s3://", "gs://", "hf://")
 
 
@@ -94,17 +99,55 @@ def locate(source: str) -> Optional[Tuple[Optional[Path], Path]]:
 
     The options file, None where the weights carry their options or have them beside, and the weight file. None for
     anything else, such as a path.
+
+    # Raises
+
+    `WeightFileError` where a file cannot be had, or is not the one that was published under this name.
     """
     if source == BUILTIN:
         return None, builtin()
     if source in _PUBLISHED:
-        options_url, weight_url = urls(source)
-        return fetch(options_url), fetch(weight_url)
+        options_file, weight_file = (fetch(url) for url in urls(source))
+        _check_published(source, options_file, weight_file)
+        return options_file, weight_file
     if is_url(source):
         # in the cache a file stands alone, under another name
         options_name = source[: -len("weights.hdf5")] + "options.json" if source.endswith("weights.hdf5") else None
         return (fetch(options_name) if options_name else None), fetch(source)
     return None
+
+
+def _check_published(name: str, options_file: Path, weight_file: Path) -> None:
+    """Refuse what is no published biLM of that name: the page of a proxy, another model, half of a file."""
+    again = "Delete it from AllenNLP's cache and try again, or download the files elsewhere and give their paths."
+    options_url, weight_url = urls(name)
+    try:
+        options = BiLmOptions.from_file(options_file)
+    except OptionsError as error:
+        raise WeightFileError(
+            f"{options_url}: what was fetched are not the options of a biLM: {error} {again}"
+        ) from error
+    match = _ARCHITECTURE.match(_PUBLISHED[name])
+    assert match is not None and options is not None, name
+    expected = tuple(map(int, match.groups()))
+    found = (options.lstm.n_layers, options.lstm.dim, options.lstm.projection_dim)
+    found += (0, 0) if options.char_cnn is None else (options.char_cnn.num_filters, options.char_cnn.n_highway)
+    if found != expected:
+        raise WeightFileError(
+            f"{options_url}: {options_file}, which was fetched from there, describes another biLM than {name!r}: found "
+            f"{_words(found)}, expected {_words(expected)}. {again}"
+        )
+    least = 4 * sum(map(math.prod, hdf5_shapes(options).values()))
+    size = weight_file.stat().st_size
+    if size < least:
+        raise WeightFileError(
+            f"{weight_url}: {weight_file}, which was fetched from there, has {size:,} bytes, expected {least:,} or "
+            f"more for {name!r}; it is cut off or something else. {again}"
+        )
+
+
+def _words(architecture: Tuple[int, ...]) -> str:
+    return "{} layers of {} cells, projection {}, {} filters, {} highway layers".format(*architecture)
 
 
 def _cached_path() -> Callable[[str], str]:

@@ -180,7 +180,7 @@ def _options(path: Union[str, Path], header: Dict[str, Any], options_file: Optio
 
 def _architecture(options: BiLmOptions) -> Dict[str, Any]:
     content = inference_options(options).to_dict()
-    return {key: content[key] for key in ("lstm", "char_cnn") if key in content}
+    return {key: content[key] for key in ("lstm", "char_cnn", "lexicon") if key in content}
 
 
 def _tensor(path: Union[str, Path], name: str, file: Any) -> torch.Tensor:

@@ -90,7 +90,7 @@ class ElmoEmbedder(TokenEmbedder):
         layer_cache = open_cache(cache, state, tuned)
         self._source = source_name(weights, options_file, weight_file)
         found = find_weights(weights, options_file, weight_file, serialization_dir)
-        self._vocabulary = found.vocabulary if found.options.is_word_level else None
+        self._vocabulary = found.vocabulary if found.options.needs_vocabulary else None
         # Whatever the biLM, a task's own weights start from the same random numbers.
         with torch.random.fork_rng(devices=[]):
             bilm = BiLm(found.options, backend=backend, state=state, fine_tune=tuned)

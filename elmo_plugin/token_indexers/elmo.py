@@ -13,6 +13,7 @@ from overrides import overrides
 
 from elmo_plugin.adapters.weight_sources import find_architecture
 from elmo_plugin.engine import characters
+from elmo_plugin.engine.lexicon import Lexicon
 from elmo_plugin.engine.word_rows import DTYPE
 from elmo_plugin.engine.words import index_vocabulary, index_words
 
@@ -54,10 +55,13 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
     ) -> None:
         super().__init__(namespace, tokens_to_add, token_min_padding_length)
         self._words: Optional[Dict[str, int]] = None
+        self._lexicon: Optional[Lexicon] = None
         if weights is not None:
             options, vocabulary = find_architecture(weights, serialization_dir)
             found = options.max_characters_per_token
-            if found is None:
+            if options.lexicon is not None:
+                self._lexicon = Lexicon(options, vocabulary, weights)
+            elif found is None:
                 self._words = index_vocabulary(vocabulary, weights)
             if max_characters_per_token not in (None, found):
                 raise ConfigurationError(
@@ -109,6 +113,8 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
         return {"elmo_tokens": torch.from_numpy(padded)}
 
     def _indices(self, words: List[str]) -> np.ndarray:
+        if self._lexicon is not None:
+            return self._lexicon.rows(words)
         if self._words is not None:
             return index_words(words, self._words)
         return characters.remembered_rows(self._max_characters, self._added_symbols).array(words)
@@ -116,8 +122,8 @@ class ElmoIndexer(ELMoTokenCharactersIndexer):
     def _check_tokens_to_add(self) -> None:
         if not self._mapper.tokens_to_add:
             return
-        if self._words is not None:
-            raise ConfigurationError("tokens_to_add names characters, but the biLM of weights reads words.")
+        if self._words is not None or self._lexicon is not None:
+            raise ConfigurationError("tokens_to_add names bytes, but the biLM of weights knows its symbols by name.")
         for word, symbol in self._mapper.tokens_to_add.items():
             if not 0 <= symbol < LARGEST_CHARACTER_ID:
                 raise ConfigurationError(

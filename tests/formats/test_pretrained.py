@@ -1,9 +1,11 @@
+import json
 import sys
 
 import pytest
 
 from elmo_plugin.engine.errors import BackendUnavailableError, WeightFileError
 from elmo_plugin.formats import pretrained
+from tests import tiny
 
 
 def test_names():
@@ -21,21 +23,73 @@ def test_the_original_is_allennlps_default():
     assert pretrained.urls("original") == defaults[:2]
 
 
-def test_published_names_and_urls_are_fetched_as_pairs(monkeypatch, tmp_path):
-    fetched = []
+SMALL = tiny.options(
+    cells=1024,
+    projection=128,
+    filters=[[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+    highways=1,
+    character_dim=16,
+)
+SIZE_OF_SMALL = 54_373_184  # of its numbers; the file has a little more
+
+
+@pytest.fixture
+def fetched(monkeypatch, tmp_path):
+    """What was asked of a cache that gives `small`, and where its files are."""
+    options_file, weight_file = tmp_path / "options", tmp_path / "weights"
+    options_file.write_text(json.dumps(SMALL))
+    with weight_file.open("wb") as file:
+        file.truncate(SIZE_OF_SMALL)
+    urls = []
 
     def cached_path(url):
-        fetched.append(url)
-        return str(tmp_path / str(len(fetched)))
+        urls.append(url)
+        return str(options_file if url.endswith(".json") else weight_file)
 
     monkeypatch.setattr(pretrained, "_cached_path", lambda: cached_path)
+    return urls
 
-    assert pretrained.locate("small") == (tmp_path / "1", tmp_path / "2")
+
+def test_published_names_and_urls_are_fetched_as_pairs(tmp_path, fetched):
+    pair = (tmp_path / "options", tmp_path / "weights")
+
+    assert pretrained.locate("small") == pair
     assert tuple(fetched) == pretrained.urls("small")
-    assert pretrained.locate("https://host/x_weights.hdf5") == (tmp_path / "3", tmp_path / "4")
+    assert pretrained.locate("https://host/x_weights.hdf5") == pair
     assert fetched[2:] == ["https://host/x_options.json", "https://host/x_weights.hdf5"]
-    assert pretrained.locate("https://host/x.safetensors") == (None, tmp_path / "5")
+    assert pretrained.locate("https://host/x.safetensors") == (None, tmp_path / "weights")
     assert pretrained.locate("some/path") is None
+
+
+def test_a_published_biLM_is_not_taken_for_another(tmp_path, fetched):
+    with pytest.raises(
+        WeightFileError,
+        match="2x2048_256.*options, which was fetched from there, describes another biLM than 'medium': found 2 "
+        "layers of 1024 cells, projection 128, 2048 filters, 1 highway layers, expected 2 layers of 2048",
+    ):
+        pretrained.locate("medium")
+    (tmp_path / "options").write_text(json.dumps(tiny.options(words=5)))
+    with pytest.raises(WeightFileError, match="describes another biLM than 'small': found 2 layers of 12 cells"):
+        pretrained.locate("small")
+
+
+def test_what_is_no_biLM_at_all_is_named_with_its_address(tmp_path, fetched):
+    (tmp_path / "options").write_text("<html>log in first</html>")
+    with pytest.raises(
+        WeightFileError, match="https://.*options.json: what was fetched are not the options .*not a JSON"
+    ):
+        pretrained.locate("small")
+
+
+def test_half_a_download_is_named_with_its_size(tmp_path, fetched):
+    with (tmp_path / "weights").open("r+b") as file:
+        file.truncate(1_000_000)
+    with pytest.raises(
+        WeightFileError,
+        match=r"https://.*weights.hdf5: .*weights, which was fetched from there, has 1,000,000 bytes, expected "
+        "54,373,184 or more for 'small'; it is cut off or something else. Delete it from AllenNLP's cache",
+    ):
+        pretrained.locate("small")
 
 
 def test_a_failed_download_names_the_url(monkeypatch):

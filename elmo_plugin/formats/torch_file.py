@@ -1,0 +1,62 @@
+"""Files that `torch.save` wrote, read without running code from them, whatever the version of PyTorch."""
+
+import inspect
+import pickle
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Dict, Mapping
+
+import torch
+
+from elmo_plugin.engine.errors import FormatError
+
+# What a state dict is made of; PyTorch itself puts the types of storages in their place before it asks.
+_ALLOWED = {
+    ("collections", "OrderedDict"),
+    ("torch._utils", "_rebuild_parameter"),
+    ("torch._utils", "_rebuild_tensor"),
+    ("torch._utils", "_rebuild_tensor_v2"),
+}
+
+
+def load_state(path: Path, where: str) -> Mapping[str, Any]:
+    """
+    Load a state dict on the CPU; raises `FormatError` where the file is something else.
+
+    # Parameters
+
+    path : the file.
+    where : what to call it in messages.
+    """
+    # weights_only came with PyTorch 1.13; mmap with 2.1, and not for the format from before 1.6
+    known = inspect.signature(torch.load).parameters
+    try:
+        extras: Dict[str, Any] = {"mmap": zipfile.is_zipfile(path)} if "mmap" in known else {}
+        extras.update({"weights_only": True} if "weights_only" in known else {"pickle_module": RESTRICTED_PICKLE})
+        state = torch.load(path, map_location="cpu", **extras)
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file lets them raise anything
+        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
+    if not isinstance(state, Mapping):
+        raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
+    return state
+
+
+class _RestrictedUnpickler(pickle.Unpickler):
+    """Refuses every name but those of a state dict: to unpickle a name may run it."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        is_storage = module in ("torch", "torch.storage") and name.endswith("Storage") and name.isidentifier()
+        if (module, name) in _ALLOWED or is_storage:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"the file asks for {module}.{name}, which weights do not need")
+
+
+def _load(file: Any, **options: Any) -> Any:
+    return _RestrictedUnpickler(file, **options).load()
+
+
+#: in place of the module `pickle`, for a PyTorch that cannot restrict itself
+RESTRICTED_PICKLE = SimpleNamespace(Unpickler=_RestrictedUnpickler, load=_load, __name__="restricted_pickle")
