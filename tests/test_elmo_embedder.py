@@ -48,11 +48,11 @@ def test_sentences(files, state):
     assert all(found.dtype == np.float32 for found in vectors)
     expected = elmo.bilm(batch_to_ids(tiny.SENTENCES)).layers
     for row, words in enumerate(tiny.SENTENCES):
-        np.testing.assert_allclose(vectors[row], expected[:, row, 1 : len(words) + 1], atol=2e-6)
+        np.testing.assert_allclose(vectors[row], expected[:, row, 1 : len(words) + 1], atol=1e-5)
     if state != "carried":
         again = list(elmo.embed_sentences(iter(tiny.SENTENCES), batch_size=2))
         for one, other in zip([elmo.embed_sentence(words) for words in tiny.SENTENCES], again):
-            np.testing.assert_allclose(one, other, atol=2e-6)
+            np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_carried_state_goes_from_call_to_call(files):
@@ -94,7 +94,7 @@ def test_file(files, tmp_path):
 
     with h5py.File(tmp_path / "out", "r") as file:
         assert sorted(file) == ["0", "1", "2", "sentence_to_index"]
-        np.testing.assert_allclose(file["0"], elmo.embed_sentence(["The", "cat"]).mean(axis=0), atol=2e-6)
+        np.testing.assert_allclose(file["0"], elmo.embed_sentence(["The", "cat"]).mean(axis=0), atol=1e-5)
         assert file["1"].shape == (0, 12)
 
 

@@ -8,5 +8,5 @@ Vectors for text of any length: read, plan, embed, write, and go on after an int
 - `writers`: the formats of the result
 - `run`: all of that together, behind `allennlp elmo` and `ElmoEmbedder.embed_file`
 - `scoring`: the language model's probabilities
-- `ray_data`, `partitions`: the same on a cluster
+- `ray_data`: the same on a cluster, by `workers` that write `partitions`
 """

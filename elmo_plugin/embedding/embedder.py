@@ -24,7 +24,13 @@ CARRIED_ROWS = 64
 BATCH_TOKENS: Dict[str, int] = {"cpu": 4096, "cuda": 16384}
 
 
-def build_bilm(weights: WeightSet, *, state: str, backend: str = "auto", device: str = "cpu") -> BiLm:
+def build_bilm(
+    weights: WeightSet,
+    *,
+    state: str,
+    backend: str = "auto",
+    device: str = "cpu",
+) -> BiLm:
     """
     Build a frozen biLM that is ready to run.
 

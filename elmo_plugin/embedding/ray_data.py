@@ -9,64 +9,12 @@ Vectors on a cluster, with Ray Data: a dataset with a column of text in, vectors
     write_vectors(text, "s3://vectors/", weights="original", workers=8, gpus=1)  # files; goes on if stopped
 """
 
-import logging
-from typing import Any, Dict, Iterator, NamedTuple, Optional
+from typing import Any, Dict, Optional
 
-import numpy as np
-
-from elmo_plugin.embedding.embedder import DEFAULT_WEIGHTS, SentenceEmbedder, build_bilm
-from elmo_plugin.embedding.layers import Choice
 from elmo_plugin.embedding.partitions import Partition, PartitionFolder
-from elmo_plugin.embedding.text import TextLine
-from elmo_plugin.embedding.windows import Limits, windows
-from elmo_plugin.embedding.writers.parquet import load_arrow, token_type, vector_column
+from elmo_plugin.embedding.workers import EmbeddingWorker, WorkerSettings, WritingWorker
+from elmo_plugin.embedding.writers.parquet import load_arrow
 from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
-from elmo_plugin.engine.fingerprint import fingerprint
-from elmo_plugin.engine.state import CARRIED, RESET
-from elmo_plugin.formats import read_weights
-
-logger = logging.getLogger(__name__)
-
-VECTORS = "vectors"
-DTYPES = ("float32", "float16")
-
-# Tokens whose vectors a worker holds at once.
-_WINDOW = Limits(lines=8192, tokens=1 << 16)
-
-
-class WorkerSettings(NamedTuple):
-    """
-    What a worker needs to know. The column `text` holds sentences, tokenised, with white space between the tokens.
-
-    # Parameters
-
-    weights : the biLM, a name, path or URL that means the same on every machine.
-    layers : as `LayerChoice` takes them.
-    state : "reset" or "warm".
-    backend : "auto", or the name of a backend.
-    dtype : of the vectors: "float32", or "float16" for half the space and 3 to 4 digits.
-    text : the column.
-    gpus, cpus : of each worker.
-    """
-
-    weights: str = DEFAULT_WEIGHTS
-    layers: Choice = "top"
-    state: str = RESET
-    backend: str = "auto"
-    dtype: str = "float16"
-    text: str = "text"
-    gpus: float = 0
-    cpus: int = 1
-
-    def check(self) -> None:
-        """Raise `OptionsError` for what no worker can do."""
-        if self.state == CARRIED:
-            raise OptionsError(
-                'state is "carried": sentences of a cluster have no order in which it could go from one to the next. '
-                'Use "reset" or "warm".'
-            )
-        if self.dtype not in DTYPES:
-            raise OptionsError(f"dtype is {self.dtype!r}; choose one of {list(DTYPES)}.")
 
 
 def embed_dataset(dataset: Any, *, workers: int = 1, batch_rows: int = 1024, **settings: Any) -> Any:
@@ -84,7 +32,7 @@ def embed_dataset(dataset: Any, *, workers: int = 1, batch_rows: int = 1024, **s
 
     `ray.data.Dataset`, lazy as Ray's are; `vectors` has for each token a list of numbers, or of layers.
     """
-    return _mapped(dataset, _Embed, workers, batch_rows, (WorkerSettings(**settings),))
+    return _mapped(dataset, EmbeddingWorker, workers, batch_rows, (WorkerSettings(**settings),))
 
 
 def write_vectors(
@@ -112,7 +60,7 @@ def write_vectors(
         raise OptionsError(f"partition_rows is {partition_rows}, expected 1 or more.")
     target = PartitionFolder(folder)
     target.make()
-    done = _mapped(dataset, _Write, workers, None, (WorkerSettings(**settings), folder, partition_rows))
+    done = _mapped(dataset, WritingWorker, workers, None, (WorkerSettings(**settings), folder, partition_rows))
     rows = [Partition(**row) for row in done.take_all()]
     target.finish(rows, WorkerSettings(**settings)._asdict())
     return {
@@ -146,90 +94,3 @@ def _ray_data() -> Any:
             'vectors on a cluster need the package ray, which is not installed: pip install "elmo_plugin[ray]".'
         ) from error
     return ray.data
-
-
-class _Embed:
-    """A worker: tables of sentences to tables with their vectors."""
-
-    def __init__(self, settings: WorkerSettings) -> None:
-        import torch
-
-        torch.set_num_threads(max(1, int(settings.cpus)))
-        self.settings = settings
-        found = read_weights(settings.weights, softmax=False)
-        # Ray shows each worker its own GPUs only.
-        device = "cuda" if settings.gpus else "cpu"
-        bilm = build_bilm(found, state=settings.state, backend=settings.backend, device=device)
-        self.embedder = SentenceEmbedder(bilm, found.vocabulary, settings.layers)
-        self.shape = self.embedder.choice.shape(1, bilm.output_dim)[1:]
-        self.fingerprint = fingerprint(bilm).hex()
-
-    def __call__(self, table: Any) -> Any:
-        arrow = load_arrow()
-        return arrow.concat_tables([self.schema_of(table).empty_table(), *self.tables(table)])
-
-    def schema_of(self, table: Any) -> Any:
-        """The schema of a table with its vectors."""
-        arrow = load_arrow()
-        if self.settings.text not in table.column_names:
-            raise OptionsError(
-                f"the dataset has no column {self.settings.text!r} but {table.column_names}; name the one with the "
-                'sentences: text="...".'
-            )
-        element = arrow.float16() if self.settings.dtype == "float16" else arrow.float32()
-        return table.schema.append(arrow.field(VECTORS, arrow.list_(token_type(arrow, self.shape, element))))
-
-    def tables(self, table: Any) -> Iterator[Any]:
-        """Yield the table with its vectors, in pieces of bounded size."""
-        arrow = load_arrow()
-        schema = self.schema_of(table)
-        texts = table.column(self.settings.text).to_pylist()
-        lines = (TextLine(number, text or "", (text or "").split()) for number, text in enumerate(texts))
-        for window in windows(lines, _WINDOW):
-            tokens = [line.tokens for line in window]
-            vectors = self.embedder.embed(tokens).astype(self.settings.dtype)
-            lengths = np.array([len(line) for line in tokens], dtype=np.int64)
-            piece = table.slice(window[0].number, len(window))
-            columns = [*piece.columns, vector_column(arrow, vectors, lengths)]
-            yield arrow.Table.from_arrays(columns, schema=schema)
-
-
-class _Write:
-    """A worker: tables of sentences to files, and a row about each."""
-
-    def __init__(self, settings: WorkerSettings, folder: str, partition_rows: int) -> None:
-        self._embed = _Embed(settings)
-        self._folder = PartitionFolder(folder)
-        self._rows = partition_rows
-
-    def __call__(self, table: Any) -> Any:
-        embed = self._embed
-        about = {"weights_fingerprint": embed.fingerprint, "layers": embed.embedder.choice.name, **_numbers(embed)}
-        written = []
-        for start in range(0, table.num_rows, self._rows):
-            partition = table.slice(start, self._rows)
-            embed.embedder.begin_part()
-            written.append(self._folder.write(partition, embed.schema_of(partition), about, embed.tables, _tokens))
-        return load_arrow().Table.from_pylist([row._asdict() for row in written], schema=_summary_schema())
-
-
-def _numbers(embed: _Embed) -> Dict[str, Any]:
-    return {"dtype": embed.settings.dtype, "text": embed.settings.text}
-
-
-def _tokens(table: Any) -> int:
-    arrow = load_arrow()
-
-    return int(arrow.compute.sum(arrow.compute.list_value_length(table.column(VECTORS))).as_py() or 0)
-
-
-def _summary_schema() -> Any:
-    arrow = load_arrow()
-    return arrow.schema(
-        [
-            ("name", arrow.string()),
-            ("sentences", arrow.int64()),
-            ("tokens", arrow.int64()),
-            ("is_new", arrow.bool_()),
-        ]
-    )

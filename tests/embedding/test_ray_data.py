@@ -40,7 +40,7 @@ def dataset(texts, blocks):
     return ray.data.from_items(rows, override_num_blocks=blocks)
 
 
-@pytest.mark.parametrize("layers,dtype,tolerance", [("all", "float32", 2e-6), ("top", "float16", 2e-3)])
+@pytest.mark.parametrize("layers,dtype,tolerance", [("all", "float32", 1e-5), ("top", "float16", 2e-3)])
 def test_a_column_of_vectors(cluster, weights, layers, dtype, tolerance):
     settings = {"weights": weights, "layers": layers, "dtype": dtype}
     rows = embed_dataset(dataset(TEXTS * 4, 4), workers=2, batch_rows=3, **settings).take_all()
@@ -76,7 +76,7 @@ def test_files_are_gone_on_with(cluster, weights, tmp_path):
     assert sorted(row["id"] for row in rows) == list(range(20))
     elmo = ElmoEmbedder(weights=weights, state="reset")
     for row in rows:
-        np.testing.assert_allclose(row["vectors"], elmo.embed_sentence(row["text"].split())[-1], atol=2e-6)
+        np.testing.assert_allclose(row["vectors"], elmo.embed_sentence(row["text"].split())[-1], atol=1e-5)
 
     other = write_vectors(text, str(folder), **{**settings, "layers": "average"})
     assert other["computed"] == 4
