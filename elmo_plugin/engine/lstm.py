@@ -10,16 +10,17 @@ from torch.nn import functional as F
 
 from elmo_plugin.engine import backends
 from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.cuda.precision import exact_products
 from elmo_plugin.engine.errors import BackendUnavailableError
 from elmo_plugin.engine.options import LstmOptions
 from elmo_plugin.engine.packing import Packing
 
 
 def full_precision(device: torch.device) -> ContextManager[None]:
-    """Let everything run in the dtype of the weights, also where the caller is inside autocast."""
-    if device.type not in ("cpu", "cuda"):
-        return nullcontext()
-    return torch.autocast(device.type, enabled=False)
+    """Let everything run in the dtype of the weights, without TF32, also where the caller is inside autocast."""
+    if device.type == "cuda":
+        return exact_products(device)
+    return torch.autocast("cpu", enabled=False) if device.type == "cpu" else nullcontext()
 
 
 @dataclass(frozen=True)

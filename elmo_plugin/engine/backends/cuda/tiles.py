@@ -65,7 +65,7 @@ def splits(rows: int, cells: int, width: int) -> int:
     tile = project_tile(rows, cells)
     programs = ceil_div(rows, tile.rows) * ceil_div(width, tile.columns)
     number = 1
-    # Each share keeps two loads at least, and no share is empty.
+    # Each share keeps two loads at least in the mean. Where the cells do not divide, the last ones may be empty: zeros.
     while number < 8 and 2 * number * programs <= _PROGRAMS and cells >= 4 * number * tile.depth:
         number *= 2
     return number

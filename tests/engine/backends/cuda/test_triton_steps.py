@@ -11,6 +11,7 @@ import sys
 import pytest
 import torch
 
+from elmo_plugin.engine.backends.base import Clips
 from elmo_plugin.engine.backends.cuda import tiles, triton_steps
 from elmo_plugin.engine.backends.cuda.schedule import span
 from elmo_plugin.engine.backends.cuda.steps import GRAPH_ROWS, TorchSteps
@@ -84,29 +85,20 @@ def test_products_of_several_tiles():
 @pytest.mark.parametrize("clip", [None, 0.1])
 def test_shares_are_added_up_and_clipped(clip):
     """The last share is not full."""
-    cells, width = 270, 3
+    cells, width = 520, 3
+    assert tiles.splits(1, cells, width) == 2
     weights = layer(True, cells, width, torch.float32)
-    packing = Packing([1], CPU)
-    whole = span(packing, False, 0, 1)
-    clips = type(TIGHT)(None, clip)
-    made = steps(True)
-    kernels = made._kernels
+    whole = span(Packing([1], CPU), False, 0, 1)
+    memory = filled(weights, whole, dtype=torch.float32, rows=1, steps=steps(True))
     emitted = torch.randn(1, cells, generator=torch.Generator().manual_seed(0))
-    memory = filled(weights, whole, dtype=torch.float32, rows=1, steps=made)
     memory.scratch["emitted"].copy_(emitted)
-    shares = torch.full((3, 1, width), float("nan"))
-    for_all = {"CELLS": cells, "WIDTH": width, "CLIP": clip, "SPLITS": 3, "SPAN": 96}
-    kernels.project[(1, 1, 3)](
-        memory.scratch["emitted"], weights.projection, shares, shares.stride(0), memory.hidden, memory.outputs,
-        memory.schedule, 0, BLOCK_ROWS=16, BLOCK_WIDTH=16, BLOCK_CELLS=32, **for_all,
-    )  # fmt: skip
-    assert memory.outputs.isnan().all(), "written by the second kernel alone"
-    made._finish(memory, shares, 3, clips.projection, 0, 1)
+    steps(True)._project(memory, weights.projection, Clips(None, clip), 0, 1)
 
     expected = emitted @ weights.projection.t()
     expected = expected if clip is None else expected.clamp(-clip, clip)
     assert_close(memory.hidden, expected, BACKEND[torch.float32])
     assert torch.equal(memory.outputs[:1], memory.hidden)
+    assert memory.scratch["shares"].shape == (2, 1, width) and not memory.scratch["shares"].isnan().any()
 
 
 def test_functions_are_exact_over_their_whole_range():
