@@ -5,13 +5,13 @@ AllenNLP's module keeps its parameters, under its names; the engine reads them a
 names that a configuration's regular expressions match, and what is trained stay as they are.
 """
 
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping
 
 import torch
 from torch import nn
 
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
-from elmo_plugin.engine.fingerprint import evidence_of, samples_of
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import check_tensors, expected_shapes
@@ -46,7 +46,7 @@ class StockEngine:
             self.bilm = BiLm(options, state="carried")
         for parameter in self.bilm.parameters():
             parameter.data = parameter.data.new_empty(0)
-        self._frozen: Optional[Tuple[Any, Dict[str, torch.Tensor], torch.Tensor]] = None
+        self._frozen: Derived[Dict[str, torch.Tensor]] = Derived()
 
     def run(self, stock: nn.Module, ids: torch.Tensor) -> BiLmOutput:
         """
@@ -74,12 +74,8 @@ class StockEngine:
     def _weights(self, stock: nn.Module) -> Dict[str, torch.Tensor]:
         if self.bilm.fine_tune:
             return _tensors_of(stock)
-        parameters = list(stock.parameters())
-        evidence, samples = evidence_of(parameters), samples_of(parameters)
-        if self._frozen is None or self._frozen[0] != evidence or not torch.equal(self._frozen[2], samples):
-            with torch.no_grad():
-                self._frozen = (evidence, _tensors_of(stock), samples)
-        return self._frozen[1]
+        with torch.no_grad():
+            return self._frozen.get(lambda: _tensors_of(stock), list(stock.parameters()))
 
 
 def options_of(stock: nn.Module) -> BiLmOptions:

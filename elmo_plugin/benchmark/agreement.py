@@ -8,7 +8,7 @@ import torch
 
 #: For each precision that the engine may be asked for the largest error that is allowed, relative to the largest
 #: expected value where that is above 1.
-TOLERANCE: Dict[str, float] = {"float32": 1e-5, "float64": 1e-12}
+TOLERANCE: Dict[str, float] = {"float32": 1e-5, "float64": 1e-12, "float16": 1e-2, "int8": 0.5}
 
 
 @dataclass(frozen=True)

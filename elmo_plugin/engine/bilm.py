@@ -7,12 +7,14 @@ import torch
 from torch import nn
 
 from elmo_plugin.engine import backends, state
-from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.engine.backends.base import FLOAT32
+from elmo_plugin.engine.errors import OptionsError, ShapeError
 from elmo_plugin.engine.lstm import BiLstm, LstmState, full_precision
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.packing import Packing
 from elmo_plugin.engine.tensor_table import check_tensors, expected_shapes, optional_shapes
 from elmo_plugin.engine.token_encoder import build_token_encoder
+from elmo_plugin.engine.word_cache import WordCache
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,9 @@ class BiLm(nn.Module):
     backend : "auto", or the name of a backend, which is then used or refused.
     state : "carried", "reset" or "warm"; see `elmo_plugin.engine.state`.
     fine_tune : train the biLM. Where it is false no graph is kept through it.
+    word_cache : megabytes of vectors of words that are kept across calls of `run` while the biLM is frozen; 0 for none.
+        See `elmo_plugin.engine.word_cache`.
+    precision : of the LSTMs' products where no gradient is needed: "float32" (exact), or "float16" or "int8" on CPUs.
 
     Everything is computed in the dtype of the weights, also inside autocast.
     """
@@ -96,13 +101,21 @@ class BiLm(nn.Module):
         backend: str = backends.AUTO,
         state: str = state.CARRIED,
         fine_tune: bool = False,
+        word_cache: float = 0.0,
+        precision: str = FLOAT32,
     ) -> None:
         super().__init__()
+        if fine_tune and precision != FLOAT32:
+            raise OptionsError(
+                f"precision {precision!r} rounds the weights of a frozen biLM, and fine_tune trains them: it would be "
+                "trained in float32 and evaluated in something else. Leave one of the two out."
+            )
         self.options = options
         self.fine_tune = fine_tune
         self.token_encoder = build_token_encoder(options)
-        self.lstm = BiLstm(options.lstm, backend=backend)
+        self.lstm = BiLstm(options.lstm, backend=backend, precision=precision)
         self.warm, self._states = _start(state, options)
+        self.word_cache = None if word_cache == 0 else WordCache(word_cache)
         for parameter in self.parameters():
             parameter.requires_grad_(fine_tune)
 
@@ -115,6 +128,11 @@ class BiLm(nn.Module):
     def output_dim(self) -> int:
         """Width of a returned layer."""
         return self.options.output_dim
+
+    @property
+    def precision(self) -> str:
+        """Of the LSTMs' products where no gradient is needed."""
+        return self.lstm.precision
 
     @property
     def state(self) -> str:
@@ -186,7 +204,7 @@ class BiLm(nn.Module):
         packing = Packing(steps.tolist(), ids.device)
         keep_graph = torch.is_grad_enabled() and self.fine_tune
         with torch.set_grad_enabled(keep_graph), full_precision(ids.device):
-            embedded = self._embed(ids, lengths, packing)
+            embedded = self._embed(ids, lengths, packing, None if self.fine_tune else self.word_cache)
             begun = self._states.begin(self.lstm.zero_state(ids.shape[0], embedded))
             outputs, final = self.lstm(embedded, packing, begun.select(packing.order))
             self._states.end(begun, final, packing.order)
@@ -206,7 +224,7 @@ class BiLm(nn.Module):
         lengths = self.checked_lengths(ids)
         packing = Packing((lengths + 2).tolist(), ids.device)
         with full_precision(ids.device):
-            embedded = self._embed(ids, lengths, packing)
+            embedded = self._embed(ids, lengths, packing, cache=None)
             if start is None:
                 start = self.lstm.zero_state(ids.shape[0], embedded)
             _, final = self.lstm(embedded, packing, start.select(packing.order))
@@ -218,8 +236,10 @@ class BiLm(nn.Module):
         self.token_encoder.check(ids)
         return _lengths(ids, self.token_encoder.batch_ndim)
 
-    def _embed(self, ids: torch.Tensor, lengths: torch.Tensor, packing: Packing) -> torch.Tensor:
-        return self.token_encoder(packing.pack(self._with_boundaries(ids, lengths)))  # (tokens, projection)
+    def _embed(
+        self, ids: torch.Tensor, lengths: torch.Tensor, packing: Packing, cache: Optional[WordCache]
+    ) -> torch.Tensor:
+        return self.token_encoder(packing.pack(self._with_boundaries(ids, lengths)), cache)  # (tokens, projection)
 
     def _with_boundaries(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         begin, end = self.token_encoder.boundaries

@@ -3,14 +3,12 @@
 import hashlib
 import json
 import sys
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 import torch
 
 from elmo_plugin.engine.bilm import BiLm
-
-# Enough to notice any training step, cheap enough for every call.
-_SAMPLES_PER_TENSOR = 64
+from elmo_plugin.engine.evidence import Derived
 
 _BYTES_AT_ONCE = 1 << 26
 
@@ -36,27 +34,15 @@ def fingerprint(bilm: BiLm) -> bytes:
 
 
 class Fingerprint:
-    """
-    The fingerprint of a biLM, computed again only when the biLM may have changed.
-
-    A change is noticed by PyTorch's counters of writes, by the place of the tensors in memory and, because writing
-    through `.data` shows in neither, by the values at some places of each tensor.
-    """
+    """The fingerprint of a biLM, computed again only when the biLM may have changed; see `Derived`."""
 
     def __init__(self) -> None:
-        self._evidence: Optional[Tuple[Any, ...]] = None
-        self._samples: Optional[torch.Tensor] = None
-        self._value = b""
+        self._value: Derived[bytes] = Derived()
 
     def of(self, bilm: BiLm) -> bytes:
         """Return `fingerprint(bilm)`."""
         tensors = [tensor for _, tensor in _tensors(bilm)]
-        evidence = (bilm.options, bilm.state, _precision(bilm)) + evidence_of(tensors)
-        samples = samples_of(tensors)
-        if evidence != self._evidence or self._samples is None or not torch.equal(samples, self._samples):
-            self._value = fingerprint(bilm)
-            self._evidence, self._samples = evidence, samples
-        return self._value
+        return self._value.get(lambda: fingerprint(bilm), tensors, bilm.options, bilm.state, bilm.precision)
 
 
 def _settings(bilm: BiLm) -> Dict[str, Any]:
@@ -67,14 +53,8 @@ def _settings(bilm: BiLm) -> Dict[str, Any]:
         "lstm": options["lstm"],
         "char_cnn": options.get("char_cnn"),
         "state": bilm.state,
-        "precision": _precision(bilm),
+        "precision": bilm.precision,
     }
-
-
-def _precision(bilm: BiLm) -> Optional[str]:
-    """What else decides the numbers, beside the dtype of the tensors."""
-    precision = getattr(bilm, "precision", None)
-    return None if precision is None else str(precision)
 
 
 def _tensors(bilm: BiLm) -> Iterator[Tuple[str, torch.Tensor]]:
@@ -82,24 +62,3 @@ def _tensors(bilm: BiLm) -> Iterator[Tuple[str, torch.Tensor]]:
     for name, buffer in bilm.named_buffers():
         if not name.endswith("forget_residual"):  # takes no part in any computation
             yield name, buffer
-
-
-def evidence_of(tensors: Sequence[torch.Tensor]) -> Tuple[Any, ...]:
-    """Return what changes when the tensors are replaced, moved, or written to otherwise than through `.data`."""
-    return tuple(
-        (
-            -1 if tensor.is_inference() else tensor._version,
-            tensor.data_ptr(),
-            tensor.dtype,
-            tensor.device,
-            tensor.shape,
-            tensor.stride(),
-        )
-        for tensor in tensors
-    )
-
-
-def samples_of(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return the values at some places of each tensor: enough to notice what was written through `.data`."""
-    flat = [tensor.detach().reshape(-1) for tensor in tensors]
-    return torch.cat([values[:: max(1, values.numel() // _SAMPLES_PER_TENSOR)] for values in flat])

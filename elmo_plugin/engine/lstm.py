@@ -2,16 +2,17 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ContextManager, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import Any, ContextManager, Iterator, List, Optional, Sequence, Tuple, cast
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.base import FLOAT32, PRECISIONS, Clips, LstmJob, LstmResult, LstmWeights
 from elmo_plugin.engine.backends.cuda.precision import exact_products
-from elmo_plugin.engine.errors import BackendUnavailableError
+from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.options import LstmOptions
 from elmo_plugin.engine.packing import Packing
 
@@ -82,6 +83,8 @@ class LstmLayer(nn.Module):
             nn.Parameter(torch.empty(options.projection_dim, options.dim)) if options.has_projection else None
         )
         self.register_buffer("forget_residual", torch.zeros(options.dim))
+        #: where a backend keeps what it made of the weights; no part of any state
+        self.memo: Derived[Any] = Derived()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -113,16 +116,27 @@ class BiLstm(nn.Module):
     options : sizes, clips, skip connections.
     input_dim : width of the inputs; None for `options.projection_dim`.
     backend : "auto", or a name of `elmo_plugin.engine.backends`, which is then used or refused.
+    precision : of the products where no gradient is needed: "float32", which is exact, or "float16" or "int8", where
+        the backend has them.
     """
 
-    def __init__(self, options: LstmOptions, input_dim: Optional[int] = None, backend: str = backends.AUTO) -> None:
+    def __init__(
+        self,
+        options: LstmOptions,
+        input_dim: Optional[int] = None,
+        backend: str = backends.AUTO,
+        precision: str = FLOAT32,
+    ) -> None:
         super().__init__()
+        if precision not in PRECISIONS:
+            raise OptionsError(f"unknown precision {precision!r}; choose one of {list(PRECISIONS)}.")
+        self.precision = precision
         self.options = options
         self.input_dim = options.projection_dim if input_dim is None else input_dim
         self.forward_layers = self._make_layers()
         self.backward_layers = self._make_layers()
         self._clips = Clips(cell=options.cell_clip, projection=options.proj_clip)
-        self._backend = None if backend == backends.AUTO else backends.get(backend)
+        self._backend = None if backend == backends.AUTO else self._checked(backends.get(backend))
         self._chosen: Optional[Tuple[torch.device, backends.Backend]] = None
 
     def _make_layers(self) -> nn.ModuleList:
@@ -270,8 +284,8 @@ class BiLstm(nn.Module):
         cell = state.cell[index].chunk(2, dim=1)
         layers = [cast(LstmLayer, side[index]) for side in (self.forward_layers, self.backward_layers)]
         jobs = [
-            LstmJob(inputs[side], hidden[side], cell[side], layers[side].weights(), reverse)
-            for side, reverse in enumerate((False, backward_reversed))
+            LstmJob(inputs[side], hidden[side], cell[side], layer.weights(), reverse, layer.memo, self.precision)
+            for side, (layer, reverse) in enumerate(zip(layers, (False, backward_reversed)))
         ]
         return self._backend_for(inputs[0].device).run(jobs, packing, self._clips)
 
@@ -284,5 +298,14 @@ class BiLstm(nn.Module):
                 )
             return self._backend
         if self._chosen is None or self._chosen[0] != device:
-            self._chosen = (device, backends.choose(device))
+            self._chosen = (device, self._checked(backends.choose(device)))
         return self._chosen[1]
+
+    def _checked(self, backend: backends.Backend) -> backends.Backend:
+        reason = backend.refuses(self.precision)
+        if reason is not None:
+            raise BackendUnavailableError(
+                f"precision {self.precision!r} cannot be had here: {reason} Leave it out, or convert the weights, as "
+                "model.half() does."
+            )
+        return backend

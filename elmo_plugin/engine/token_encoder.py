@@ -6,7 +6,8 @@ vectors. Equal words are encoded once, whatever the size of the batch.
 """
 
 from abc import abstractmethod
-from typing import Callable, Dict, Iterator, List, Tuple, cast
+from functools import reduce
+from typing import Callable, Dict, Iterator, List, Optional, Tuple, cast
 
 import torch
 from torch import nn
@@ -15,6 +16,7 @@ from torch.nn import functional as F
 from elmo_plugin.engine import characters
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions, CharCnnOptions
+from elmo_plugin.engine.word_cache import WordCache
 from elmo_plugin.engine.words import BEGIN_SENTENCE_ID, END_SENTENCE_ID
 
 # Words that pass through the convolutions at once: bounds the memory, and words of similar length share a piece.
@@ -50,20 +52,31 @@ class TokenEncoder(nn.Module):
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors of words, `(words, projection)`, for ids `(words, ...)`."""
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids: torch.Tensor, cache: Optional[WordCache] = None) -> torch.Tensor:
         """
         Encode tokens, each distinct word once.
 
         # Parameters
 
         ids : `(tokens, characters)` for a character CNN, `(tokens,)` for a word-level model; int64.
+        cache : where vectors are kept; not used where there would be a gradient, nor by a table of word vectors.
 
         # Returns
 
         `(tokens, projection)`.
         """
         words, index = self.unique(ids)
-        return self.encode(words)[index]
+        if cache is None or self.batch_ndim == 2 or torch.is_grad_enabled():
+            return self.encode(words)[index]
+        return cache.vectors(words, self.encode, self._weights())[index]
+
+    def _weights(self) -> List[torch.Tensor]:
+        """
+        The weights that a call reads.
+
+        By their names, because `functional_call` of older PyTorch replaces attributes, not parameters.
+        """
+        return [reduce(getattr, name.split("."), self) for name, _ in self.named_parameters()]  # type: ignore[misc]
 
 
 def build_token_encoder(options: BiLmOptions) -> TokenEncoder:
@@ -167,11 +180,9 @@ class CharacterCnnEncoder(TokenEncoder):
         return torch.cat(pieces)[back]
 
     def _encode_piece(self, ids: torch.Tensor) -> torch.Tensor:
-        embedded = F.embedding(ids, self.char_embedding).transpose(1, 2)  # (words, char dim, characters)
-        features: List[torch.Tensor] = []
-        for convolution in self._each_convolution():
-            strongest = convolution(embedded).max(dim=2).values  # (words, filters of this width)
-            features.append(self._activation(strongest))
+        embedded = F.embedding(ids, self.char_embedding)  # (words, characters, char dim)
+        strongest = _strongest_by_products if _prefers_products(embedded) else _strongest_by_convolution
+        features = [self._activation(strongest(convolution, embedded)) for convolution in self._each_convolution()]
         vectors = torch.cat(features, dim=1)  # (words, filters)
         for highway in self._each_highway():
             vectors = highway(vectors)
@@ -246,6 +257,25 @@ class WordEncoder(TokenEncoder):
 
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
         return F.embedding(ids, self.word_embedding)
+
+
+def _prefers_products(embedded: torch.Tensor) -> bool:
+    """Whether windows are copied and multiplied: on CPUs that is faster than a convolution of so few channels."""
+    return embedded.device.type == "cpu" and not embedded.requires_grad
+
+
+def _strongest_by_convolution(convolution: nn.Conv1d, embedded: torch.Tensor) -> torch.Tensor:
+    """Return the largest value over all windows, `(words, filters)`, for `(words, characters, char dim)`."""
+    return convolution(embedded.transpose(1, 2)).max(dim=2).values
+
+
+def _strongest_by_products(convolution: nn.Conv1d, embedded: torch.Tensor) -> torch.Tensor:
+    windows = embedded.unfold(1, convolution.kernel_size[0], 1).transpose(2, 3)  # (words, windows, width, char dim)
+    words, places = windows.shape[:2]
+    weight = convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * char dim)
+    products = torch.mm(windows.reshape(words * places, weight.shape[1]), weight.t()).view(words, places, len(weight))
+    strongest = products.max(dim=1).values
+    return strongest if convolution.bias is None else strongest + convolution.bias
 
 
 def _holds_integers(ids: torch.Tensor) -> bool:

@@ -8,14 +8,17 @@ from allennlp.modules.token_embedders import TokenEmbedder
 from overrides import overrides
 from torch import nn
 
+from elmo_plugin.adapters.embedder_checks import check_mixes, check_numbers
 from elmo_plugin.adapters.layer_cache import open_cache
 from elmo_plugin.adapters.old_names import choose, rename_old_state
 from elmo_plugin.adapters.weight_sources import find_weights, source_name
 from elmo_plugin.engine import characters
+from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
 from elmo_plugin.engine.elmo import Elmo
 from elmo_plugin.engine.scalar_mix import ScalarMix
 from elmo_plugin.engine.warm import warm_up
+from elmo_plugin.engine.word_cache import MEGABYTES
 from elmo_plugin.formats.record import BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -47,6 +50,10 @@ class ElmoEmbedder(TokenEmbedder):
     cache : a folder where the layers of sentences are kept, so that a frozen biLM computes each sentence once in all
         epochs, runs and experiments; or `{"folder": ..., "dtype": "float16", "max_gigabytes": 16}`, see
         `elmo_plugin.engine.layer_cache`. Needs state "reset" or "warm". An archive loads without the folder.
+    word_cache : megabytes of word vectors that a frozen biLM keeps across batches, so that its character CNN computes a
+        word once; 0 for none.
+    precision : of the LSTMs' products where no gradient is needed: "float32", which is exact, or "float16" or "int8",
+        which are faster on CPUs and round; see docs/cpu.md.
     projection_dim : width of a linear map behind each mix; None for none.
     initial_weights : where the weights of the mixed layers, before the softmax, start to train; zero by default.
     options_file, weight_file : the biLM's files, the old way.
@@ -81,10 +88,12 @@ class ElmoEmbedder(TokenEmbedder):
         scalar_mix_parameters: Optional[List[float]] = None,
         serialization_dir: Optional[str] = None,
         cache: Optional[Union[str, Dict[str, Any]]] = None,
+        word_cache: float = MEGABYTES,
+        precision: str = FLOAT32,
     ) -> None:
         super().__init__()
-        _check_mixes(num_mixes, layers, initial_weights, scalar_mix_parameters)
-        _check_numbers(dropout, projection_dim)
+        check_mixes(num_mixes, layers, initial_weights, scalar_mix_parameters)
+        check_numbers(dropout, projection_dim)
         norm = choose("layer_norm", layer_norm, "do_layer_norm", do_layer_norm, False)
         tuned = choose("fine_tune", fine_tune, "requires_grad", requires_grad, False)
         layer_cache = open_cache(cache, state, tuned)
@@ -93,7 +102,14 @@ class ElmoEmbedder(TokenEmbedder):
         self._vocabulary = found.vocabulary if found.options.needs_vocabulary else None
         # Whatever the biLM, a task's own weights start from the same random numbers.
         with torch.random.fork_rng(devices=[]):
-            bilm = BiLm(found.options, backend=backend, state=state, fine_tune=tuned)
+            bilm = BiLm(
+                found.options,
+                backend=backend,
+                state=state,
+                fine_tune=tuned,
+                word_cache=word_cache,
+                precision=precision,
+            )
         bilm.load_tensors(found.tensors, source=found.source)
         is_fixed = scalar_mix_parameters is not None
         self.elmo = Elmo(
@@ -268,30 +284,3 @@ class ElmoEmbedder(TokenEmbedder):
 def _architecture(options: Any) -> Any:
     cnn = options.char_cnn
     return options.n_tokens_vocab if cnn is None else (cnn.filters, cnn.activation, cnn.max_characters_per_token)
-
-
-def _check_mixes(
-    num_mixes: int,
-    layers: Union[str, int, List[int]],
-    initial_weights: Optional[List[float]],
-    scalar_mix_parameters: Optional[List[float]],
-) -> None:
-    if num_mixes is None or num_mixes < 1:
-        raise ConfigurationError(
-            f'"num_mixes" is {num_mixes}, expected at least 1: it is the number of ELMo vectors per token, not of '
-            'layers. Layers are chosen by "layers"; the layers themselves are had from raw_layers().'
-        )
-    if scalar_mix_parameters is not None:
-        for name, is_given in (("layers", layers != "all"), ("initial_weights", initial_weights is not None)):
-            if is_given:
-                raise ConfigurationError(
-                    f'"scalar_mix_parameters" fixes the weights of all layers, and "{name}" says something else '
-                    "about them. Give one of the two."
-                )
-
-
-def _check_numbers(dropout: Optional[float], projection_dim: Optional[int]) -> None:
-    if dropout is None or not 0 <= dropout <= 1:
-        raise ConfigurationError(f'"dropout" is {dropout}, expected a number from 0 (none) to 1.')
-    if projection_dim is not None and projection_dim < 0:
-        raise ConfigurationError(f'"projection_dim" is {projection_dim}, expected a width, or null for no projection.')

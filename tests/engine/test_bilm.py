@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmo_plugin.engine import backends
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError, ShapeError, WeightFileError
@@ -539,3 +540,22 @@ def test_new_models_can_be_built_and_run_without_weights():
 def test_backend_is_used_or_refused():
     with pytest.raises(BackendUnavailableError, match="unknown backend 'tpu'"):
         BiLm(BiLmOptions(LstmOptions(4, 2), n_tokens_vocab=3), backend="tpu")
+
+
+def test_precision_of_the_products():
+    exact, rounded = (models.bilm(dtype=torch.float32, precision=precision) for precision in ("float32", "float16"))
+    if backends.get("cpu").refuses("float16") is not None:
+        pytest.skip("no FBGEMM here")
+    ids = models.random_ids([4, 2])
+
+    difference = (rounded(ids).layers - exact(ids).layers).abs().amax(dim=(1, 2, 3))
+
+    assert rounded.precision == "float16"
+    assert difference[0] == 0 and (difference[1:] > 0).all() and (difference < 0.01).all()
+
+
+def test_a_precision_is_for_a_frozen_bilm():
+    with pytest.raises(
+        OptionsError, match="precision 'int8' rounds the weights of a frozen biLM, and fine_tune trains"
+    ):
+        models.bilm(fine_tune=True, precision="int8")

@@ -6,7 +6,7 @@ import torch
 
 from elmo_plugin.engine import backends
 from elmo_plugin.engine.backends.reference import ReferenceBackend
-from elmo_plugin.engine.errors import BackendUnavailableError
+from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
 from elmo_plugin.engine.lstm import BiLstm, LstmState
 from elmo_plugin.engine.options import LstmOptions
 from elmo_plugin.engine.packing import Packing
@@ -294,6 +294,17 @@ def test_a_backend_that_was_asked_for_is_used_or_refused(monkeypatch):
         lstm(inputs, Packing([1], CPU), lstm.zero_state(1, inputs))
     with pytest.raises(BackendUnavailableError, match="unknown backend 'nowhere'"):
         stack(backend="nowhere")
+
+
+def test_a_precision_is_had_or_refused():
+    with pytest.raises(OptionsError, match=r"unknown precision 'int4'; choose one of \['float32', 'float16', 'int8'\]"):
+        BiLstm(LstmOptions(4, 3), precision="int4")
+    message = "precision 'int8' cannot be had here: the backend 'reference' computes in the dtype of the weights. Leave"
+    with pytest.raises(BackendUnavailableError, match=message):
+        BiLstm(LstmOptions(4, 3), backend="reference", precision="int8")
+    elsewhere = BiLstm(LstmOptions(4, 3), precision="float16").to("meta")
+    with pytest.raises(BackendUnavailableError, match="precision 'float16' cannot be had here"):
+        elsewhere._backend_for(torch.device("meta"))
 
 
 @pytest.mark.parametrize("name", ["reference", "cpu"])

@@ -66,6 +66,17 @@ def test_leaving_out_columns_of_padding_changes_nothing(n_words, filters, drawn)
     assert_equals_the_equations(encoder, source, ids)
 
 
+def test_both_ways_to_the_strongest_window_are_equal():
+    """With gradients it is found by a convolution, without by products."""
+    encoder, source = encoder_and_weights()
+    ids = torch.from_numpy(words_to_ids(WORDS))
+    assert token_encoder._prefers_products(encoder.char_embedding)
+    encoder.char_embedding.requires_grad_()
+    assert not token_encoder._prefers_products(encoder.char_embedding)
+
+    assert_equals_the_equations(encoder, source, ids)
+
+
 def test_pieces_change_nothing(monkeypatch):
     encoder, source = encoder_and_weights()
     ids = torch.from_numpy(words_to_ids([*WORDS, *map(str, range(20))]))

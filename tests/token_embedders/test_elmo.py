@@ -229,6 +229,27 @@ def test_unknown_layer_norm_is_refused(weights):
         build(weights=weights, layer_norm="rows")
 
 
+def test_words_are_kept_as_said(weights, ids):
+    plain, without = build(weights=weights, dropout=0.0), build(weights=weights, dropout=0.0, word_cache=0)
+    assert plain.elmo.bilm.word_cache.megabytes == 64
+    assert without.elmo.bilm.word_cache is None
+
+    assert torch.equal(plain(ids), without(ids))
+    with pytest.raises(OptionsError, match="size of the word cache is -1, expected megabytes above 0"):
+        build(weights=weights, word_cache=-1)
+
+
+def test_precision_rounds_or_is_refused(weights, ids):
+    rounded = build(weights=weights, dropout=0.0, precision="float16")
+    close(rounded(ids), build(weights=weights, dropout=0.0)(ids), atol=1e-2)
+    assert rounded.elmo.bilm.precision == "float16"
+
+    with pytest.raises(BackendUnavailableError, match="precision 'int8' cannot be had here: the backend 'reference'"):
+        build(weights=weights, backend="reference", precision="int8")
+    with pytest.raises(OptionsError, match="rounds the weights of a frozen biLM"):
+        build(weights=weights, fine_tune=True, precision="int8")
+
+
 def test_backend_is_used_or_refused(weights, ids):
     reference = build(weights=weights, backend="reference").eval()
     close(reference(ids), build(weights=weights, backend="cpu").eval()(ids))

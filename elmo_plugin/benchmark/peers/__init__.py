@@ -2,13 +2,12 @@
 
 from typing import Dict, List
 
+from elmo_plugin.benchmark.peers import engine
 from elmo_plugin.benchmark.peers.allennlp import AllenNlpPeer
 from elmo_plugin.benchmark.peers.base import Entry, Peer, PeerUnavailableError, Setting, WeightFiles
 from elmo_plugin.benchmark.peers.bilm_tf import BilmTfPeer
-from elmo_plugin.benchmark.peers.engine import builder
 from elmo_plugin.benchmark.peers.torch_lstm import TorchLstmPeer
 from elmo_plugin.benchmark.peers.transcription import TranscriptionPeer
-from elmo_plugin.engine import backends
 
 #: what the ratios are taken to: the first of these that can run
 BASELINES = ("allennlp", "transcription")
@@ -23,7 +22,7 @@ _OTHERS: Dict[str, Entry] = {
 
 def entries() -> Dict[str, Entry]:
     """All peers: the backends of this engine first."""
-    ours = {name: Entry(builder(name), is_ours=True) for name in backends.names()}
+    ours = {name: Entry(engine.builder(name), is_ours=True) for name in engine.names()}
     return {**ours, **_OTHERS}
 
 

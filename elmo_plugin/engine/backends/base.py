@@ -13,11 +13,15 @@ Without a projection h_t = o * tanh(c_t), and `proj_clip` has no effect.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import List, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 import torch
 
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
+
+#: what the products of weights in float32 may be made in; "float32" leaves the weights' own dtype alone
+PRECISIONS = (FLOAT32, FLOAT16, INT8) = ("float32", "float16", "int8")
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class LstmJob:
     cell : `(rows, cells)`, likewise.
     weights : the layer's weights.
     reverse : process the last token of each row first.
+    memo : where a backend keeps, from call to call, what it made of the weights; None where they are used once.
+    precision : of the products, one of `PRECISIONS`; counts without gradients only.
     """
 
     inputs: torch.Tensor
@@ -58,6 +64,8 @@ class LstmJob:
     cell: torch.Tensor
     weights: LstmWeights
     reverse: bool
+    memo: Optional[Derived[Any]] = None
+    precision: str = FLOAT32
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,10 @@ class Backend(ABC):
     @abstractmethod
     def supports(self, device: torch.device) -> bool:
         """Whether tensors on `device` can be processed."""
+
+    def refuses(self, precision: str) -> Optional[str]:
+        """Say why products cannot be made in a precision of `PRECISIONS`; None where they can."""
+        return None if precision == FLOAT32 else f"the backend {self.name!r} computes in the dtype of the weights."
 
     @abstractmethod
     def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from elmo_plugin.benchmark import agreement
 from elmo_plugin.benchmark.peers import PeerUnavailableError, Setting, engine, entries
 from elmo_plugin.benchmark.sizes import random_model
 from elmo_plugin.engine import backends
@@ -13,7 +14,32 @@ IDS = batch_to_ids([["A", "small", "test", "."], ["Yes"]])
 def test_every_backend_is_a_peer():
     ours = [name for name, entry in entries().items() if entry.is_ours]
 
-    assert ours == backends.names()
+    assert ours[: len(backends.names())] == backends.names()
+    assert "cpu+words" in ours and "reference+words" not in ours
+
+
+@torch.no_grad()
+def test_words_are_kept_only_where_the_name_says_so():
+    for name, kept in (("cpu", None), ("cpu+words", 7)):
+        peer = engine.builder(name)(random_model("tiny", 0), SETTING, "float32")
+        layers = peer.layers(peer.prepare(IDS))
+        cache = peer._elmo.bilm.word_cache
+
+        assert peer.name == name
+        assert torch.equal(peer.layers(peer.prepare(IDS)), layers)
+        assert (None if cache is None else len(cache._words._held.value._slots)) == kept
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_rounded_products(precision):
+    if backends.get("cpu").refuses(precision) is not None:
+        pytest.skip("no FBGEMM here")
+    exact, peer = (engine.builder("cpu")(random_model("tiny", 0), SETTING, name) for name in ("float32", precision))
+
+    found = agreement.error(peer.layers(IDS), exact.layers(IDS), IDS.any(dim=2))
+
+    assert peer.name == f"cpu {precision}"
+    assert 0 < found <= agreement.TOLERANCE[precision]
 
 
 @pytest.mark.parametrize("precision,dtype", [("float32", torch.float32), ("float64", torch.float64)])
@@ -43,3 +69,8 @@ def test_every_call_starts_anew():
 def test_backend_that_cannot_run(backend, device, message):
     with pytest.raises(PeerUnavailableError, match=message):
         engine.builder(backend)(random_model("tiny", 0), Setting(torch.device(device), 1), "float32")
+
+
+def test_a_precision_that_a_backend_has_not():
+    with pytest.raises(PeerUnavailableError, match="precision 'int8' cannot be had here: the backend 'reference'"):
+        engine.builder("reference")(random_model("tiny", 0), SETTING, "int8")

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends import cpu
 from tests.engine.backends.jobs import LOOSE, PARTS, TIGHT, as_job, random_jobs, reference, run
 from tests.engine.tolerance import BACKEND, assert_close
 
@@ -17,19 +16,6 @@ def assert_same(actual, expected, tolerance=0.0):
     assert list(actual) == list(expected)
     for what, value in expected.items():
         assert_close(actual[what], value, tolerance, what)
-
-
-@pytest.mark.parametrize("tokens", [1, 3, 5, 8])
-def test_blocks_of_steps_change_nothing(monkeypatch, tokens):
-    whole = run_cpu(trained=())
-    monkeypatch.setattr(cpu, "BLOCK_TOKENS", tokens)
-    packing = backends.base.Packing(LENGTHS, torch.device("cpu"))
-
-    for reverse in (False, True):
-        blocks = list(cpu._blocks_of_steps(packing, reverse))
-        assert len(blocks) > 1
-        assert [step for block in blocks for step in block] == list(cpu._order_of_steps(packing, reverse))
-    assert_same(run_cpu(trained=()), whole, BACKEND[torch.float64])
 
 
 def test_forward_of_training_equals_inference():
@@ -109,10 +95,3 @@ def test_backward_inside_autocast_keeps_the_dtype():
     for index, leaf in enumerate(leaves):
         for part in PARTS:
             assert_close(leaf[part].grad, expected[f"{index} gradient of {part}"], BACKEND[torch.float32], part)
-
-
-def test_supports_cpus_only():
-    backend = backends.get("cpu")
-
-    assert backend.supports(torch.device("cpu"))
-    assert not backend.supports(torch.device("cuda")) and not backend.supports(torch.device("meta"))
