@@ -74,7 +74,7 @@ class _HighwayLayer(torch.autograd.Function):
     """A whole layer as one node."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         packing: Packing,
         reverse: bool,
@@ -115,7 +115,7 @@ class _HighwayLayer(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_outputs: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:  # type: ignore[override]
+    def backward(ctx: Any, d_outputs: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
         mask, inputs, w_input, w_recurrent, products, previous, cell_before, cell = ctx.saved_tensors
         packing, cells = ctx.packing, w_recurrent.shape[1]
         d_products = torch.empty_like(products)

@@ -116,13 +116,14 @@ class BidafSelfAttention(Model):
         starts = self._span_start_layer(merged, mask)
         ends = self._span_end_layer(torch.cat([merged, starts], dim=-1), mask)
         logits = {
-            "span_start_logits": _masked(self._span_start_scorer(starts).squeeze(-1), mask),
-            "span_end_logits": _masked(self._span_end_scorer(ends).squeeze(-1), mask),
+            "span_start": _masked(self._span_start_scorer(starts).squeeze(-1), mask),
+            "span_end": _masked(self._span_end_scorer(ends).squeeze(-1), mask),
         }
-        output: Dict[str, Any] = dict(logits)
-        for name in ("span_start", "span_end"):
-            output[f"{name}_probs"] = torch.softmax(logits[f"{name}_logits"], dim=-1)
-        output["best_span"] = best_spans(*logits.values(), max_length=self._max_span_length)
+        output: Dict[str, Any] = {}
+        for name, scores in logits.items():
+            output[f"{name}_logits"] = scores
+            output[f"{name}_probs"] = torch.softmax(scores, dim=-1)
+        output["best_span"] = best_spans(logits["span_start"], logits["span_end"], self._max_span_length)
         if span_start is not None and span_end is not None:
             output["loss"] = self._loss(logits, output["best_span"], span_start, span_end)
         if metadata is not None:

@@ -11,6 +11,7 @@ from allennlp.modules.token_embedders import Embedding
 from allennlp.nn import InitializerApplicator, util
 from allennlp_models.coref.models.coref import CoreferenceResolver
 from overrides import overrides
+from torch import nn
 
 from elmo_plugin.models._crossing import NonCrossingScorer
 from elmo_plugin.models._documents import (
@@ -86,13 +87,13 @@ class SentenceCoref(CoreferenceResolver):
         self._text_field_embedder = SentenceEmbedder(text_field_embedder, self._holder, max_tokens_at_once)
         self._context_layer = SentenceEncoder(context_layer, self._holder)
         # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
-        self._attentive_span_extractor = SpeakerColumn(self._attentive_span_extractor, self._holder)
-        self._mention_feedforward = WithoutLastColumn(self._mention_feedforward)
-        self._mention_scorer = NonCrossingScorer(self._mention_scorer, self._holder, spans_per_word)
+        self._attentive_span_extractor: nn.Module = SpeakerColumn(self._attentive_span_extractor, self._holder)
+        self._mention_feedforward: nn.Module = WithoutLastColumn(self._mention_feedforward)
+        self._mention_scorer: nn.Module = NonCrossingScorer(self._mention_scorer, self._holder, spans_per_word)
         genres = vocab.get_vocab_size("genre_tags")
         self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
         self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(genres, 1))
-        self._feature_dropout = torch.nn.Dropout(feature_dropout)
+        self._feature_dropout = nn.Dropout(feature_dropout)
         self._genre: Optional[torch.Tensor] = None
         if initializer is not None:
             initializer(self)

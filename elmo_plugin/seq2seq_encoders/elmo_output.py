@@ -25,10 +25,16 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
         field side by side in the alphabetical order of their keys, so with the keys "elmo" and "tokens" the second of
         two mixes starts at column `elmo_dim`.
     dropout : on the ELMo columns, in training, beside what the embedder applied.
+    elmo_encoder : encodes the ELMo columns on their way, as in the paper's sentiment model; None for none.
     """
 
     def __init__(
-        self, encoder: Seq2SeqEncoder, elmo_dim: int, elmo_start: Optional[int] = None, dropout: float = 0.0
+        self,
+        encoder: Seq2SeqEncoder,
+        elmo_dim: int,
+        elmo_start: Optional[int] = None,
+        dropout: float = 0.0,
+        elmo_encoder: Optional[Seq2SeqEncoder] = None,
     ) -> None:
         super().__init__()
         if elmo_dim < 1:
@@ -39,7 +45,12 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
                 f'"elmo_start" is {elmo_start}, expected 0 to {others}, because the encoder takes {others} of the '
                 "input's columns."
             )
+        if elmo_encoder is not None and elmo_encoder.get_input_dim() != elmo_dim:
+            raise ConfigurationError(
+                f'"elmo_encoder" takes {elmo_encoder.get_input_dim()} columns, expected {elmo_dim} ("elmo_dim").'
+            )
         self._encoder = encoder
+        self._elmo_encoder = elmo_encoder
         self._elmo_dim = elmo_dim
         self._start = others if elmo_start is None else elmo_start
         self._dropout = nn.Dropout(dropout)
@@ -50,7 +61,8 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
 
     @overrides
     def get_output_dim(self) -> int:
-        return self._encoder.get_output_dim() + self._elmo_dim
+        elmo = self._elmo_dim if self._elmo_encoder is None else self._elmo_encoder.get_output_dim()
+        return self._encoder.get_output_dim() + elmo
 
     @overrides
     def is_bidirectional(self) -> bool:
@@ -58,7 +70,10 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
         return False
 
     def forward(
-        self, inputs: torch.Tensor, mask: torch.Tensor, hidden_state: Optional[torch.Tensor] = None
+        self,
+        inputs: torch.Tensor,
+        mask: Optional[torch.Tensor] = None,
+        hidden_state: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """
         Encode, and append ELMo.
@@ -66,7 +81,7 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
         # Parameters
 
         inputs : `(batch, steps, input_dim)`.
-        mask : `(batch, steps)`, bool.
+        mask : `(batch, steps)`, bool; None where nothing is padded.
         hidden_state : passed on to the encoder where it is given.
 
         # Returns
@@ -88,9 +103,14 @@ class ElmoOutputEncoder(Seq2SeqEncoder):
         )
         arguments = (mask,) if hidden_state is None else (mask, hidden_state)
         encoded = self._encoder(torch.cat([before, behind], dim=-1), *arguments)
-        return torch.cat([encoded, self._dropout(elmo) * mask.unsqueeze(-1)], dim=-1)
+        elmo = self._dropout(elmo)
+        if self._elmo_encoder is not None:
+            elmo = self._elmo_encoder(elmo, mask)
+        return torch.cat([encoded, elmo if mask is None else elmo * mask.unsqueeze(-1)], dim=-1)
 
     @overrides(check_signature=False)
     def reset_states(self, mask: Optional[torch.BoolTensor] = None) -> None:
         """Reset the states of a stateful encoder; see `Seq2SeqEncoder`."""
-        self._encoder.reset_states(mask)
+        for encoder in (self._encoder, self._elmo_encoder):
+            if encoder is not None:
+                encoder.reset_states(mask)

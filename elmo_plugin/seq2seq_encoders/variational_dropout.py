@@ -13,8 +13,8 @@ class VariationalDropoutEncoder(Seq2SeqEncoder):
     """
     Drop the same columns at every token of a sentence, in front of an encoder and behind it (Gal and Ghahramani 2016).
 
-    Stands between the layers of AllenNLP's `compose`, and inside `elmo_output`, where what goes around the encoder is to
-    be spared. Registered as "variational_dropout".
+    Stands between the layers of AllenNLP's `compose`, and inside `elmo_output`, so that what goes around the encoder is
+    spared. Registered as "variational_dropout".
 
     # Parameters
 

@@ -1,4 +1,4 @@
-"""The highway layer against its equations in float64, forward and backward; AllenNLP's is compared in seq2seq_encoders."""
+"""The highway layer against its equations in float64; AllenNLP's is compared in tests/seq2seq_encoders."""
 
 import pytest
 import torch

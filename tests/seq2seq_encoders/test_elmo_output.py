@@ -57,6 +57,24 @@ def test_padding_is_zero():
     assert (build()(INPUTS, MASK)[1, 2:] == 0).all()
 
 
+def test_without_mask_nothing_is_padding():
+    encoder = build()
+
+    assert torch.equal(encoder(INPUTS)[..., 6:], INPUTS[..., 7:])
+
+
+def test_elmo_columns_may_have_an_encoder_of_their_own():
+    inner = {"type": "lstm", "input_size": 3, "hidden_size": 2, "bidirectional": True}
+    encoder = build(elmo_encoder=dict(inner))
+
+    outputs = encoder(INPUTS, MASK)
+
+    assert outputs.shape == (2, 4, encoder.get_output_dim()) == (2, 4, 10)
+    assert torch.equal(outputs[..., 6:], encoder._elmo_encoder(INPUTS[..., 7:], MASK))
+    with pytest.raises(ConfigurationError, match='"elmo_encoder" takes 2 columns, expected 3'):
+        build(elmo_encoder={**inner, "input_size": 2})
+
+
 def test_dropout_is_on_the_elmo_columns_in_training():
     encoder = build(dropout=0.5)
     assert torch.equal(encoder(INPUTS, MASK)[0, :, 6:], INPUTS[0, :, 7:])

@@ -1,0 +1,112 @@
+"""Documents with coreference, their sentences, speakers and genres."""
+
+import random
+import re
+from glob import glob
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import LabelField
+from allennlp_models.common.ontonotes import Ontonotes, OntonotesSentence
+from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
+from overrides import overrides
+
+Clusters = List[List[Tuple[int, int]]]
+
+
+@DatasetReader.register("coref_sentences")
+class CorefSentencesReader(ConllCorefReader):
+    """
+    Read files in the columns of CoNLL-2012, as AllenNLP's `coref` does, for the model `sentence_coref`.
+
+    It needs to know where sentences end, who speaks and what the genre is (Lee et al. 2017). Registered as
+    "coref_sentences".
+
+    # Parameters
+
+    max_span_width, token_indexers, remove_singleton_clusters : as in `coref`.
+    max_sentences : of a longer document as many sentences in a row, from a random place (`coref` takes the first ones):
+        another place each time the document is read.
+    genre_pattern : the first group of this regular expression in the name of a document is its genre. The default
+        fits OntoNotes: "nw" of "nw/wsj/24/wsj_2415".
+    """
+
+    def __init__(
+        self,
+        max_span_width: int,
+        max_sentences: Optional[int] = None,
+        genre_pattern: str = r"^(\w+)/",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(max_span_width, **kwargs)
+        self._longest = max_sentences
+        self._genre_pattern = re.compile(genre_pattern)
+
+    @overrides(check_signature=False)
+    def _read(self, file_path: str) -> Iterable[Instance]:
+        paths = sorted(glob(file_path)) or [file_path]
+        for path in paths:
+            for document in Ontonotes().dataset_document_iterator(path):
+                sentences = self._cut(document)
+                if sentences:
+                    genre = self._genre_pattern.search(sentences[0].document_id or "")
+                    yield self.text_to_instance(
+                        [sentence.words for sentence in sentences],
+                        _clusters(sentences),
+                        [speaker or "-" for sentence in sentences for speaker in sentence.speakers],
+                        genre.group(1) if genre else "-",
+                    )
+
+    def _cut(self, sentences: List[OntonotesSentence]) -> List[OntonotesSentence]:
+        if self._longest is None or len(sentences) <= self._longest:
+            return sentences
+        first = random.randint(0, len(sentences) - self._longest)
+        return sentences[first : first + self._longest]
+
+    @overrides(check_signature=False)
+    def text_to_instance(
+        self,
+        sentences: List[List[str]],
+        gold_clusters: Optional[Clusters] = None,
+        speakers: Optional[List[str]] = None,
+        genre: Optional[str] = None,
+    ) -> Instance:
+        """
+        Make an instance.
+
+        # Parameters
+
+        sentences : the words of the document.
+        gold_clusters : first and last word of each mention, counted in the document.
+        speakers : of each word; None where nobody is known.
+        genre : None where it is not known: the instance then has none, which the model takes for its first one.
+
+        # Raises
+
+        `ConfigurationError` where there are more or fewer speakers than words.
+        """
+        sentences = [sentence for sentence in sentences if sentence]
+        lengths = [len(sentence) for sentence in sentences]
+        speakers = ["-"] * sum(lengths) if speakers is None else speakers
+        if len(speakers) != sum(lengths):
+            raise ConfigurationError(f"{len(speakers)} speakers for {sum(lengths)} words, expected one for each.")
+        instance = super().text_to_instance(sentences, gold_clusters)
+        numbers: Dict[str, int] = {}
+        about = instance["metadata"].metadata
+        about["sentence_lengths"] = lengths
+        about["speakers"] = [numbers.setdefault(speaker, len(numbers)) for speaker in speakers]
+        if genre is not None:
+            instance.add_field("genre", LabelField(genre, "genre_tags"))
+        return instance
+
+
+def _clusters(sentences: List[OntonotesSentence]) -> Clusters:
+    """The mentions of each entity, counted from the first word of these sentences."""
+    clusters: Dict[int, List[Tuple[int, int]]] = {}
+    offset = 0
+    for sentence in sentences:
+        for entity, (first, last) in sentence.coref_spans:
+            clusters.setdefault(entity, []).append((first + offset, last + offset))
+        offset += len(sentence.words)
+    return list(clusters.values())

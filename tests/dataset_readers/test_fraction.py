@@ -1,0 +1,64 @@
+"""A part of a data set: how large, which, and who takes what."""
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader
+
+LINES = [f"word{number}###N" for number in range(400)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "data.txt").write_text("\n".join(LINES) + "\n")
+    return str(tmp_path / "data.txt")
+
+
+def read(path, **parameters):
+    params = Params({"type": "fraction", "reader": {"type": "sequence_tagging"}, **parameters})
+    return [str(instance["tokens"].tokens[0]) for instance in DatasetReader.from_params(params).read(path)]
+
+
+def test_size_and_order(path):
+    words = read(path, fraction=0.25)
+
+    assert 70 < len(words) < 130
+    assert words == sorted(words, key=lambda word: int(word[4:]))
+
+
+def test_the_whole_is_the_whole(path):
+    assert len(read(path, fraction=1)) == len(LINES)
+
+
+def test_the_same_part_each_time_and_another_for_another_seed(path):
+    assert read(path, fraction=0.1) == read(path, fraction=0.1)
+    assert read(path, fraction=0.1) != read(path, fraction=0.1, seed=1)
+
+
+def test_a_smaller_part_lies_in_a_larger(path):
+    assert set(read(path, fraction=0.05)) < set(read(path, fraction=0.3))
+
+
+@pytest.mark.parametrize("fraction", [0, 1.5, -0.1])
+def test_other_fractions_are_refused(path, fraction):
+    with pytest.raises(ConfigurationError, match=f'"fraction" is {fraction}'):
+        read(path, fraction=fraction)
+
+
+def test_nothing_is_no_part(path):
+    with pytest.raises(ConfigurationError, match="data.txt: a .fraction. of 1e-06 is none"):
+        read(path, fraction=1e-6)
+
+
+def test_text_becomes_an_instance_as_with_the_reader():
+    reader = DatasetReader.from_params(
+        Params({"type": "fraction", "fraction": 0.5, "reader": {"type": "snli", "tokenizer": {"type": "just_spaces"}}})
+    )
+
+    instance = reader.text_to_instance("a b", "c")
+    reader.apply_token_indexers(instance)
+
+    assert list(instance["premise"].token_indexers) == ["tokens"]
