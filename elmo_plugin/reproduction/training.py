@@ -6,7 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping
 
@@ -29,17 +29,32 @@ class Run:
     seed : of all random numbers.
     folder : where the results go.
     variables : those that the experiment reads, such as the folder of its data.
+    overrides : parameters of the configuration that are set beside the seeds, by their dotted names.
     """
 
     config: Path
     seed: int
     folder: Path
     variables: Mapping[str, str]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The experiment and the seed, for people."""
+        return f"{self.config.parent.name}/{self.config.stem}, seed {self.seed}"
 
     def arguments(self) -> List[str]:
         """Return the arguments of the `allennlp` program."""
         seeds = dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), self.seed)
-        return ["train", str(self.config), "-s", str(self.folder), "--force", "-o", json.dumps(seeds)]
+        return [
+            "train",
+            str(self.config),
+            "-s",
+            str(self.folder),
+            "--force",
+            "-o",
+            json.dumps({**seeds, **self.overrides}),
+        ]
 
     def command_line(self) -> str:
         """Return what a person types for this."""

@@ -6,6 +6,20 @@
     [if patience != null then "patience"]: patience,
     grad_norm: grad_norm,
   },
+  // As Clark and Gardner (2017) and He et al. (2017) use it.
+  adadelta(epochs, patience=null, eps=1e-6):: {
+    optimizer: { type: "adadelta", lr: 1.0, rho: 0.95, eps: eps },
+    num_epochs: epochs,
+    [if patience != null then "patience"]: patience,
+  },
+  // Halve the learning rate behind every epoch without a gain in `validation_metric`, which is to be large.
+  halved:: { learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: 0 } },
   // Merged into a whole configuration.
   seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },
+  // The loaders: sentences of like length together.
+  buckets(batch_size, keys, evaluation=1):: {
+    local loader(size) = { batch_sampler: { type: "bucket", batch_size: size, sorting_keys: keys } },
+    data_loader: loader(batch_size),
+    validation_data_loader: loader(evaluation * batch_size),
+  },
 }

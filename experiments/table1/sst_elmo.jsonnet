@@ -1,6 +1,3 @@
-// Table 1, SST-5, ELMo: 54.7 in the paper. As sst_baseline.jsonnet, with ELMo of the small built-in biLM at the input.
-local elmo = import "../lib/elmo.libsonnet";
-local trainers = import "../lib/trainers.libsonnet";
-(import "../tasks/sst.libsonnet")(
-  elmo=elmo.builtin, min_phrase_tokens=4, trainer=trainers.adam(lr=0.001, epochs=4, patience=2)
-)
+// Peters et al. (2018), table 1, SST-5, ELMo: test accuracy 54.7 ± 0.5.
+// Differences: those of tasks/sst5.libsonnet.
+(import "../tasks/sst5.libsonnet")(where="both")

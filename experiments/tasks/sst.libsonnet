@@ -1,55 +1,64 @@
-// Sentiment as in Peters et al. (2018): a biattentive classification network (McCann et al., 2017) with ReLU layers
-// as its output, without ELMo or with ELMo beside the word vectors.
+// Sentiment as in Peters et al. (2018), supplement A.8: a biattentive classification network (McCann et al., 2017) with
+// ReLU layers as its output, without ELMo or with ELMo where `elmo_where` says. sst5.libsonnet has the paper's sizes.
 local data = import "../lib/data.libsonnet";
+local elmos = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 function(
   elmo=null,  // one of lib/elmo.libsonnet
   elmo_state="reset",
   elmo_dropout=0.0,  // embedding_dropout is already on the whole input
+  elmo_where="input",
+  elmo_layers="all",
+  elmo_lambda=null,
   word_dim=100,
+  words={ type: "embedding", embedding_dim: word_dim },  // random at the start
   hidden=100,
   embedding_dropout=0.5,
   dropout=0.3,
   min_phrase_tokens=null,  // null: train on whole sentences alone
+  files=data.sst,
   batch_size=32,
   trainer=trainers.adam(lr=0.001, epochs=6, patience=3),
 ) trainers.seeds(1) {
-  local width = word_dim + (if elmo == null then 0 else elmo.dim),
+  local where = if elmo == null then null else elmo_where,
+  local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state }),
+  local at_output = entry.output_dim > 0,
+  local lstm(inputs) = { type: "lstm", input_size: inputs, hidden_size: hidden, bidirectional: true },
+  // Behind the encoder, where ELMo at the output comes through a biLSTM of its own.
+  local encoded = (if at_output then 4 else 2) * hidden,
+  local pre_encode = {
+    input_dim: word_dim + entry.input_dim,
+    num_layers: 1,
+    hidden_dims: [hidden],
+    activations: ["relu"],
+    dropout: [dropout],
+  },
   dataset_reader: {
     type: "sst_phrases",
     token_indexers: {
       words: { type: "single_id", lowercase_tokens: true },
-      [if elmo != null then "bilm"]: elmo.indexer,
-    },
+    } + entry.indexers,
     [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
   },
   validation_dataset_reader: self.dataset_reader { min_phrase_tokens: null },
-  train_data_path: data.sst.train,
-  validation_data_path: data.sst.dev,
-  test_data_path: data.sst.test,
+  train_data_path: files.train,
+  validation_data_path: files.dev,
+  test_data_path: files.test,
   evaluate_on_test: true,
-  datasets_for_vocab_creation: ["train"],
+  // The words of the other parts only where they have vectors.
+  [if !std.objectHas(words, "pretrained_file") then "datasets_for_vocab_creation"]: ["train"],
   // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
-  vocabulary: { min_count: { tokens: 2 }, tokens_to_add: { labels: data.sst.labels } },
+  vocabulary: { min_count: { tokens: if std.objectHas(words, "pretrained_file") then 1 else 2 }, tokens_to_add: { labels: data.sst.labels } },
   model: {
-    type: "bcn",
-    text_field_embedder: {
-      token_embedders: {
-        words: { type: "embedding", embedding_dim: word_dim },
-        // "bcn" keeps the name "elmo" for AllenNLP's own.
-        [if elmo != null then "bilm"]: elmo.embedder { dropout: elmo_dropout, state: elmo_state },
-      },
-    },
+    type: if at_output then "elmo_bcn" else "bcn",
+    text_field_embedder: { token_embedders: { words: words } + entry.embedders },
     embedding_dropout: embedding_dropout,
-    pre_encode_feedforward: {
-      input_dim: width,
-      num_layers: 1,
-      hidden_dims: [hidden],
-      activations: ["relu"],
-      dropout: [dropout],
-    },
-    encoder: { type: "lstm", input_size: hidden, hidden_size: hidden, bidirectional: true },
-    integrator: { type: "lstm", input_size: 6 * hidden, hidden_size: hidden, bidirectional: true },
+    // Where ELMo goes to the output, it goes around this layer too.
+    pre_encode_feedforward: if at_output then entry.around({ type: "feedforward", feedforward: pre_encode })
+                            else pre_encode,
+    // The layer in front puts ELMo behind the other columns.
+    encoder: entry.around(lstm(hidden), { elmo_start: hidden, elmo_encoder: lstm(elmo.dim) }),
+    integrator: lstm(3 * encoded),
     integrator_dropout: dropout,
     output_layer: {
       input_dim: 8 * hidden,
@@ -58,8 +67,11 @@ function(
       activations: ["relu", "relu", "linear"],
       dropout: [dropout, dropout, 0.0],
     },
-    // Word vectors start at random: AllenNLP's default would make them too small to learn from soon.
-    initializer: { regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]] },
+    // Of random word vectors AllenNLP's default would make too small ones to learn from soon.
+    [if !std.objectHas(words, "pretrained_file") then "initializer"]: {
+      regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]],
+    },
+    [if std.length(entry.penalties) > 0 then "regularizer"]: { regexes: entry.penalties },
   },
   data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
   validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },

@@ -1,32 +1,37 @@
-"""Every experiment is found, listed, evaluated, and trains two steps on small data."""
+"""
+Every experiment is found, listed, evaluated, and trains a step on small data.
+
+The cells of tables and figures are built and take a step at both scales, each training once; one of each task is
+trained, archived and loaded.
+"""
 
 import gzip
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, List
 
 import pytest
 import torch
 
-pytest.importorskip("allennlp_models.classification")
+for part in ("classification", "coref", "pair_classification", "rc", "structured_prediction", "tagging"):
+    pytest.importorskip(f"allennlp_models.{part}")
 
-from allennlp.commands.train import train_model  # noqa: E402
+from allennlp.commands.train import TrainModel, train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
+from allennlp.common.util import prepare_environment  # noqa: E402
+from allennlp.models import load_archive  # noqa: E402
 
 from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
+from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
+from tests import task_data  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent / "experiments"
 CONFIGS = sorted(ROOT.rglob("*.jsonnet"))
+CELLS = [path for path in CONFIGS if path.parent.name.startswith(("table", "figure"))]
 configs = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
-TREES = """\
-(3 (2 (2 The) (2 Rock)) (4 (3 (2 is) (4 destined)) (2 .)))
-(1 (2 No) (1 (1 fun) (2 -RRB-)))
-(0 It fails)
-(4 It 's (4 wonderful))
-"""
 TEXT = "The cat sat on the mat .\nNobody saw it .\n" * 40
 
 SMALLER: Dict[str, Dict[str, Any]] = {
@@ -54,13 +59,12 @@ def bilm(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
     """Put small files where the variables of the experiments point."""
-    for part in ("train", "dev", "test"):
-        (tmp_path / f"{part}.txt").write_text(TREES)
+    variables = task_data.write(tmp_path)
     for name in ("train-000", "heldout"):
         (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
-    for variable in ("SST_DATA", "LM_DATA"):
-        monkeypatch.setenv(variable, str(tmp_path))
-    monkeypatch.setenv("BILM", bilm)
+    variables.update(SST_DATA=str(tmp_path / "sst"), LM_DATA=str(tmp_path), BILM=bilm, BILM_DIM="256", SCALE="small")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
 
 
 def test_experiments_are_found() -> None:
@@ -70,7 +74,7 @@ def test_experiments_are_found() -> None:
 
 def test_readme_lists_every_experiment() -> None:
     """And none that is not there."""
-    listed = re.findall(r"`([\w/]+\.jsonnet)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    listed = re.findall(r"`([\w/.]+\.jsonnet)`", (ROOT / "README.md").read_text(encoding="utf-8"))
 
     assert sorted(listed) == [path.relative_to(ROOT).as_posix() for path in CONFIGS]
 
@@ -84,7 +88,9 @@ def test_experiment_says_what_it_is(path: Path) -> None:
     assert not re.search(r"https?://|/home/|/root/", text)
 
 
-@configs
+@pytest.mark.parametrize(
+    "path", [path for path in CONFIGS if path not in CELLS], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 def test_experiment_trains_on_small_data(path: Path, tmp_path: Path) -> None:
     """As `allennlp train` does it, data and steps cut down, and nothing else."""
     params = Params.from_file(str(path))
@@ -93,3 +99,66 @@ def test_experiment_trains_on_small_data(path: Path, tmp_path: Path) -> None:
 
     assert train_model(params, str(tmp_path / "run")) is not None
     assert (tmp_path / "run" / "model.tar.gz").exists()
+
+
+def cell_parameters(path: Path, folder: Path) -> Params:
+    """A cell of a table, for one epoch, with public data that lies in `folder`."""
+    content = task_data.without_network(Params.from_file(str(path)).as_dict(quiet=True), folder)
+    content["trainer"]["num_epochs"] = 1
+    if content["dataset_reader"]["type"] == "fraction":
+        content["dataset_reader"].update(fraction=0.9, seed=1)
+    return Params(content)
+
+
+def trainings() -> Iterator[Any]:
+    """Each different training of the cells, at both scales: the cells of several tables are partly the same."""
+    seen = set()
+    for scale in ("small", "paper"):
+        variables = {"SCALE": scale, "BILM": "builtin", "DATA": "", "VECTORS": ""}
+        for path in sorted(CELLS, key=lambda path: (path.parent.name != "table1", path)):
+            name = fingerprint(path, variables)
+            is_slow = path.parent.name == "figure1" or (scale == "paper" and path.parent.name != "table1")
+            if name not in seen:
+                marks = [pytest.mark.slow] if is_slow else []
+                yield pytest.param(path, scale, id=f"{path.parent.name}/{path.stem}-{scale}", marks=marks)
+            seen.add(name)
+
+
+@pytest.mark.parametrize("path,scale", list(trainings()))
+def test_cell_trains_a_step(path: Path, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every parameter that trains gets a gradient."""
+    monkeypatch.setenv("SCALE", scale)
+    params = cell_parameters(path, tmp_path)
+    prepare_environment(params)
+    training = TrainModel.from_params(params=params, serialization_dir=str(tmp_path / "run"), local_rank=0)
+    model = training.model.train()
+    batch = next(iter(training.trainer.data_loader))
+
+    loss = model(**batch)["loss"] + (model.get_regularization_penalty() or 0.0)
+    loss.backward()
+    training.trainer.optimizer.step()
+
+    assert torch.isfinite(loss)
+    assert missing_gradients(model) == []
+
+
+def missing_gradients(model: torch.nn.Module) -> List[str]:
+    """The parameters that train and got no gradient."""
+    return [name for name, value in model.named_parameters() if value.requires_grad and value.grad is None]
+
+
+@pytest.mark.parametrize("scale", ["small", pytest.param("paper", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("task", ["coref_elmo", "ner_elmo", "snli_elmo", "squad_elmo", "srl_elmo", "sst_elmo"])
+def test_cell_trains_saves_and_loads(task: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `allennlp train` does it; what was archived scores the test set again as it did."""
+    monkeypatch.setenv("SCALE", scale)
+    params = cell_parameters(ROOT / "table1" / f"{task}.jsonnet", tmp_path)
+    metric = params["trainer"]["validation_metric"].lstrip("+")
+
+    train_model(params, str(tmp_path / "run"))
+
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    archive = load_archive(str(tmp_path / "run" / "model.tar.gz"))
+    instances = list(archive.validation_dataset_reader.read(archive.config["test_data_path"]))
+    archive.model.forward_on_instances(instances)
+    assert archive.model.get_metrics()[metric] == pytest.approx(metrics[f"test_{metric}"], abs=1e-6)

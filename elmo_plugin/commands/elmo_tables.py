@@ -1,0 +1,135 @@
+"""`allennlp elmo-tables`: run, collect and print the tables of Peters et al. (2018)."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any, Dict, List
+
+from allennlp.commands.subcommand import Subcommand
+from overrides import overrides
+
+EXPERIMENTS = Path("experiments")
+RUNS = Path("runs/tables")
+
+
+@Subcommand.register("elmo-tables")
+class ElmoTables(Subcommand):
+    """Run the cells of a table of the ELMo paper, and print our scores beside the paper's."""
+
+    requires_plugins = False
+
+    @overrides(check_signature=False)
+    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
+        subparser = parser.add_parser(self.name, help=self.__doc__, description=self.__doc__)
+        actions = subparser.add_subparsers(dest="action", required=True)
+        run = actions.add_parser("run", help="train what is missing, then print the table")
+        show = actions.add_parser("show", help="print what there is")
+        check = actions.add_parser("check", help="say which data are missing and where to get them")
+        for action, function in ((run, run_from_args), (show, show_from_args), (check, check_from_args)):
+            _add_cells(action)
+            action.set_defaults(func=function)
+        run.add_argument("--cache", type=Path, help="keep the layers of the biLM in this folder, for all runs")
+        vectors = actions.add_parser("vectors", help="train the word vectors of the small scale (needs gensim)")
+        vectors.add_argument("corpus", help="the text: one tokenised sentence a line; files, a folder or a pattern")
+        vectors.add_argument("-o", "--output", type=Path, default=RUNS / "vectors.txt", help="default: %(default)s")
+        vectors.set_defaults(func=vectors_from_args)
+        return subparser
+
+
+def _add_cells(parser: argparse.ArgumentParser) -> None:
+    from elmo_plugin.reproduction.cells import SCALES, TABLES
+
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("--scale", choices=SCALES, default="small", help="default: small, for open data and two cores")
+    parser.add_argument("--tasks", help="separated by commas; default: all of the table")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="train each cell N times (default: 1)")
+    parser.add_argument(
+        "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets (default: data)"
+    )
+    parser.add_argument("--bilm", default=os.environ.get("BILM", "builtin"), help="a biLM (default: builtin)")
+    parser.add_argument("--vectors", help=f"word vectors of the small scale (default: {RUNS}/vectors.txt)")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are (default: %(default)s)")
+
+
+def variables_of(args: argparse.Namespace) -> Dict[str, str]:
+    """The variables that the experiments read."""
+    from elmo_plugin.formats import pretrained, read_weights
+
+    vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
+    variables = {"SCALE": args.scale, "DATA": args.data, "BILM": args.bilm, "VECTORS": vectors}
+    if args.bilm not in pretrained.names():
+        variables["BILM_DIM"] = str(2 * read_weights(args.bilm).options.lstm.projection_dim)
+    return variables
+
+
+def _plan_of(args: argparse.Namespace, cache: Any = None) -> Any:
+    from elmo_plugin.reproduction.cells import cells_of
+    from elmo_plugin.reproduction.tables import Plan
+
+    cells = cells_of(args.table, EXPERIMENTS, args.tasks.split(",") if args.tasks else None)
+    return Plan(cells, range(1, args.seeds + 1), variables_of(args), args.runs / args.scale, cache)
+
+
+def check_from_args(args: argparse.Namespace) -> None:
+    """Report missing data; the exit code is 1 where there are any."""
+    plan = _plan_of(args)
+    problems = _problems(plan)
+    if problems:
+        _stop(problems, args.scale)
+    print(f"all data of {len(plan.cells)} cells are there, or public")
+
+
+def run_from_args(args: argparse.Namespace) -> None:
+    """Train, then show."""
+    from elmo_plugin.reproduction.tables import run_missing
+
+    if args.cache is not None and args.scale != "small":
+        sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
+    plan = _plan_of(args, args.cache)
+    problems = _problems(plan)
+    if problems:
+        _stop(problems, args.scale)
+    failures = run_missing(plan, print)
+    show_from_args(args)
+    if failures:
+        sys.exit("failed:\n" + "\n".join(failures))
+
+
+def show_from_args(args: argparse.Namespace) -> None:
+    """Print the table, and write it as Markdown and CSV."""
+    from rich.console import Console
+
+    from elmo_plugin.reproduction import print_table
+    from elmo_plugin.reproduction.tables import collect
+
+    plan = _plan_of(args)
+    rows = collect(plan)
+    title = f"{args.table}, {args.scale} scale, biLM {args.bilm}: percent, mean ± standard deviation over seeds"
+    print_table.show(title, rows, Console())
+    for path in print_table.write(title, rows, args.runs / args.scale, args.table):
+        print(path)
+
+
+def vectors_from_args(args: argparse.Namespace) -> None:
+    """Train and write word vectors."""
+    from elmo_plugin.reproduction.word_vectors import train_vectors
+
+    print(f"{train_vectors(args.corpus, args.output):,} words in {args.output}")
+
+
+def _problems(plan: Any) -> Dict[str, List[str]]:
+    from elmo_plugin.reproduction.data_sets import missing
+
+    problems: Dict[str, List[str]] = {}
+    for cell in plan.cells:
+        paths = [path for path in missing(cell, plan.variables) if path not in problems.get(cell.task, [])]
+        if paths:
+            problems.setdefault(cell.task, []).extend(paths)
+    return problems
+
+
+def _stop(problems: Dict[str, List[str]], scale: str) -> None:
+    from elmo_plugin.reproduction.data_sets import report
+
+    sys.exit(report(problems, scale))

@@ -1,0 +1,103 @@
+"""The cells of the paper's tables: one experiment each, whose first line says what the paper has there."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+SCALES = ("small", "paper")
+TABLES = ("table1", "table2", "table3", "figure1")
+BASELINE = "baseline"
+
+_PAPER = re.compile(r": (test|development) (.+?) (\d+\.\d+)(?: ± (\d+\.\d+))?\.$")
+
+
+class CellError(ValueError):
+    """An experiment does not say what a cell has to say, or there is none."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """
+    A cell of a table.
+
+    # Parameters
+
+    config : the experiment.
+    task : "ner", "sst", ...
+    variant : of the task's model: "baseline", "elmo", "last", ...
+    split : "test" or "development", what the paper scores.
+    paper : the paper's score in percent; None where it prints none.
+    paper_deviation : and its spread over seeds.
+    """
+
+    config: Path
+    task: str
+    variant: str
+    split: str
+    paper: Optional[float] = None
+    paper_deviation: Optional[float] = None
+
+    @property
+    def name(self) -> str:
+        """The cell in a table."""
+        return f"{self.task}_{self.variant}"
+
+
+def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = None) -> List[Cell]:
+    """
+    Find the cells of a table, or those of some tasks.
+
+    # Raises
+
+    `CellError` where there is no such table or task.
+    """
+    cells = [_read(path) for path in sorted((experiments / table).glob("*.jsonnet"))]
+    if not cells:
+        raise CellError(
+            f"{experiments / table}: no experiments; choose one of {list(TABLES)}, in the repository's root."
+        )
+    known = sorted({cell.task for cell in cells})
+    wrong = sorted(set(tasks or ()) - set(known))
+    if wrong:
+        raise CellError(f"{table} has no task {wrong}; choose from {known}.")
+    return sorted((cell for cell in cells if not tasks or cell.task in tasks), key=_order)
+
+
+def _order(cell: Cell) -> Any:
+    return cell.task, cell.variant != BASELINE, cell.paper or 0.0, cell.variant
+
+
+def _read(path: Path) -> Cell:
+    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+    task, _, variant = path.stem.partition("_")
+    found = _PAPER.search(first)
+    if found is None:
+        if "no number is printed" not in first:
+            raise CellError(f"{path}: the first line is {first!r}, expected one that ends like ': test F1 84.6.'")
+        return Cell(path, task, variant, "test")
+    split, _, score, deviation = found.groups()
+    return Cell(path, task, variant, split, float(score), None if deviation is None else float(deviation))
+
+
+def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
+    """Evaluate an experiment as AllenNLP does."""
+    from allennlp.common import Params
+
+    return Params.from_file(str(config), ext_vars=dict(variables)).as_dict(quiet=True)
+
+
+def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
+    """
+    Name what an experiment trains, wherever its data lie.
+
+    Cells of several tables that are the same training have the same name, and an experiment that was changed has a new
+    one.
+    """
+    places = dict.fromkeys(("DATA", "VECTORS"), "")
+    content = resolve(config, {**variables, **places})
+    for seed in ("random_seed", "numpy_seed", "pytorch_seed"):
+        content.pop(seed, None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]

@@ -1,0 +1,64 @@
+"""What the experiments read, whether it is there, and where to get it."""
+
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Sequence
+
+from elmo_plugin.reproduction.cells import Cell, resolve
+
+_ONTONOTES = (
+    "OntoNotes 5.0 is LDC2013T19 (https://catalog.ldc.upenn.edu/LDC2013T19), licensed. Put its words into the "
+    "CoNLL-2012 skeletons by their script (https://cemantix.org/data/ontonotes.html), so that train, development and "
+    "conll-2012-test lie side by side."
+)
+#: for each task at the paper's scale: where its data come from
+SOURCES: Dict[str, str] = {
+    "ner": (
+        "CoNLL-2003 (https://www.clips.uantwerpen.be/conll2003/ner/) needs the Reuters corpus RCV1 from NIST "
+        "(https://trec.nist.gov/data/reuters/reuters.html), licensed. Its scripts make eng.train, eng.testa and "
+        "eng.testb: into DATA/conll2003. The Senna vectors (https://ronan.collobert.com/senna/): words.lst and "
+        "embeddings.txt side by side (paste -d ' ' hash/words.lst embeddings/embeddings.txt) as "
+        "DATA/senna/senna.50d.txt."
+    ),
+    "srl": f"{_ONTONOTES} The folder is DATA/conll-formatted-ontonotes-5.0/data.",
+    "coref": (
+        f"{_ONTONOTES} Join the files *.v4_gold_conll of a part into one: DATA/coref/train.english.v4_gold_conll, "
+        "dev.english.v4_gold_conll and test.english.v4_gold_conll."
+    ),
+    "squad": "SQuAD v1.1 is public and fetched by its address.",
+    "snli": "SNLI is public and fetched by its address.",
+    "sst": "The Stanford Sentiment Treebank is public and fetched by its address.",
+}
+SMALL = (
+    "The small scale reads open data that do not come with this repository; experiments/README.md lists the sources."
+)
+
+
+def missing(cell: Cell, variables: Mapping[str, str]) -> List[str]:
+    """Return the files and folders that an experiment reads and that are not there. Addresses are not looked at."""
+    return sorted({path for path in _paths(resolve(cell.config, variables)) if not _exists(path)})
+
+
+def advice(task: str, scale: str) -> str:
+    """Say where the data of a task come from."""
+    return SOURCES[task] if scale == "paper" else SMALL
+
+
+def _exists(path: str) -> bool:
+    pattern = Path(path)
+    return pattern.exists() or any(pattern.parent.glob(pattern.name))
+
+
+def _paths(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _paths(inner, name)
+    elif isinstance(value, str) and (key.endswith("data_path") or key == "pretrained_file") and "://" not in value:
+        yield value
+
+
+def report(problems: Mapping[str, Sequence[str]], scale: str) -> str:
+    """Set what is missing, by task, in one message."""
+    lines = []
+    for task, paths in problems.items():
+        lines += [f"{task}: missing", *(f"  {path}" for path in paths), f"  {advice(task, scale)}"]
+    return "\n".join(lines)

@@ -1,0 +1,3 @@
+// Peters et al. (2018), figure 1, SRL, baseline, 1 % of the training data: no number is printed there.
+// Differences: those of tasks/srl.libsonnet.
+(import "../tasks/srl.libsonnet")(fraction=0.01)

@@ -1,0 +1,31 @@
+// Word vectors: where they are and how wide they are.
+local allennlp = "https://allennlp.s3.amazonaws.com/datasets/glove/";
+{
+  paper: {
+    glove_300: { file: allennlp + "glove.840B.300d.txt.gz", dim: 300 },
+    glove_100: { file: allennlp + "glove.6B.100d.txt.gz", dim: 100 },
+    senna: { file: std.extVar("DATA") + "/senna/senna.50d.txt", dim: 50 },
+  },
+  // Trained on the text that the biLM is trained on: `allennlp elmo-tables vectors`.
+  small: {
+    local own = { file: std.extVar("VECTORS"), dim: 100 },
+    glove_300: own,
+    glove_100: own,
+    senna: own,
+  },
+  embedder(vectors, trainable):: {
+    type: "embedding",
+    embedding_dim: vectors.dim,
+    pretrained_file: vectors.file,
+    trainable: trainable,
+  },
+  // Characters of a word through a convolution, as several of the models have them.
+  characters(dim, filters, widths, dropout=0.0):: {
+    type: "character_encoding",
+    embedding: { embedding_dim: dim, vocab_namespace: "token_characters" },
+    encoder: { type: "cnn", embedding_dim: dim, num_filters: filters, ngram_filter_sizes: widths },
+    dropout: dropout,
+  },
+  // A filter needs as many characters as it is wide.
+  character_indexer(width):: { type: "characters", min_padding_length: width },
+}
