@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends import cpu
+from elmo_plugin.engine.backends.cpu import backend as cpu
 from elmo_plugin.engine.backends.two_threads import run_both
 from tests.engine.backends.jobs import PARTS, TIGHT, random_jobs, run
 
