@@ -19,6 +19,7 @@ from elmo_plugin.embedding.layers import Choice
 from elmo_plugin.embedding.run import Target, check_target, embed_text
 from elmo_plugin.embedding.scoring import LanguageModel, LogProbabilities, check_sentence
 from elmo_plugin.embedding.writers import Keys
+from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.state import CARRIED
 from elmo_plugin.engine.warm import sentences_to_ids
@@ -39,6 +40,7 @@ class ElmoEmbedder:
     state : "carried", as in 0.9, where the vectors of a sentence depend on those that were embedded before it; "reset"
         or "warm", with which they depend on nothing but the sentence.
     backend : "auto", or the name of a backend, which is then used or refused.
+    precision : "float32", or "float16" or "int8" for faster, rounded products on CPUs.
 
     # Raises
 
@@ -54,12 +56,13 @@ class ElmoEmbedder:
         weights: Optional[str] = None,
         state: str = CARRIED,
         backend: str = "auto",
+        precision: str = FLOAT32,
     ) -> None:
         self._source = (options_file, weight_file, weights)
         found = _read(*self._source, softmax=False)
         device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
         self.cuda_device = cuda_device
-        self.bilm = build_bilm(found, state=state, backend=backend, device=device)
+        self.bilm = build_bilm(found, state=state, backend=backend, device=device, precision=precision)
         self._vocabulary = found.vocabulary
         self._language_model: Optional[LanguageModel] = None
 

@@ -48,6 +48,7 @@ def _add_bilm(subparser: argparse.ArgumentParser) -> None:
         "the last two its vectors depend on nothing else (default: carried)",
     )
     group.add_argument("--backend", default="auto", help="how the LSTMs are computed (default: auto)")
+    group.add_argument("--precision", default="float32", help="float32, float16 or int8 (default: float32)")
     group.add_argument("--cuda-device", type=int, default=-1, help="GPU to run on (default: -1, the CPU)")
     group.add_argument(
         "--batch-size", type=int, help="sentences in a batch, at most (default: 64 with carried state, else no limit)"
@@ -82,6 +83,7 @@ def embed_from_args(args: argparse.Namespace) -> None:
         weights=args.weights,
         state=args.state,
         backend=args.backend,
+        precision=args.precision,
     )
     with ProgressDisplay(as_lines=args.file_friendly_logging) as show:
         done = embed_text(

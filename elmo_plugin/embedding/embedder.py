@@ -7,11 +7,13 @@ import torch
 
 from elmo_plugin.embedding.layers import Choice, LayerChoice
 from elmo_plugin.embedding.windows import BatchPlan, rounds
+from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, PackedLayers
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.state import CARRIED
 from elmo_plugin.engine.warm import sentences_to_ids, warm_up
+from elmo_plugin.engine.word_cache import MEGABYTES, WordCache
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: the biLM of AllenNLP 0.9 where none is named
@@ -30,6 +32,8 @@ def build_bilm(
     state: str,
     backend: str = "auto",
     device: str = "cpu",
+    precision: str = FLOAT32,
+    word_cache: float = MEGABYTES,
 ) -> BiLm:
     """
     Build a frozen biLM that is ready to run.
@@ -40,9 +44,10 @@ def build_bilm(
     state : "carried", "reset" or "warm"; a warm state that the weights do not bring is computed.
     backend : "auto", or the name of a backend, which is then used or refused.
     device : "cpu", "cuda" or "cuda:N".
+    precision, word_cache : as `BiLm` takes them.
     """
     with torch.random.fork_rng(devices=[]):
-        bilm = BiLm(weights.options, backend=backend, state=state)
+        bilm = BiLm(weights.options, backend=backend, state=state, word_cache=word_cache, precision=precision)
     bilm.load_tensors(weights.tensors, source=weights.source)
     bilm = bilm.to(device).eval()
     if bilm.warm is not None and not bilm.warm.is_set:
@@ -97,9 +102,8 @@ class SentenceEmbedder:
 
         The vector of a word that the biLM keeps depends, in its last digits, on the batch in which it came first.
         """
-        cache = getattr(self.bilm, "word_cache", None)
-        if cache is not None:
-            self.bilm.word_cache = type(cache)(cache.megabytes)
+        if self.bilm.word_cache is not None:
+            self.bilm.word_cache = WordCache(self.bilm.word_cache.megabytes)
 
     def embed(self, sentences: Sequence[Sequence[str]], first: int = 0) -> np.ndarray:
         """

@@ -143,6 +143,7 @@ class _Run:
             "format_version": VERSION,
             "weights_fingerprint": fingerprint(embedder.bilm).hex(),
             "state": embedder.bilm.state,
+            "precision": embedder.bilm.precision,
             "layers": embedder.choice.name,
             "num_layers": shape[0] if len(shape) == 2 else 1,
             "dim": shape[-1],

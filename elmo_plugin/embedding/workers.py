@@ -11,6 +11,7 @@ from elmo_plugin.embedding.partitions import PartitionFolder
 from elmo_plugin.embedding.text import TextLine
 from elmo_plugin.embedding.windows import Limits, windows
 from elmo_plugin.embedding.writers.parquet import load_arrow, token_type, vector_column
+from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.state import CARRIED, RESET
@@ -33,6 +34,7 @@ class WorkerSettings(NamedTuple):
     layers : as `LayerChoice` takes them.
     state : "reset" or "warm".
     backend : "auto", or the name of a backend.
+    precision : of the biLM's products, as `BiLm` takes it.
     dtype : of the vectors: "float32", or "float16" for half the space and 3 to 4 digits.
     text : the column.
     gpus, cpus : of each worker.
@@ -42,6 +44,7 @@ class WorkerSettings(NamedTuple):
     layers: Choice = "top"
     state: str = RESET
     backend: str = "auto"
+    precision: str = FLOAT32
     dtype: str = "float16"
     text: str = "text"
     gpus: float = 0
@@ -73,7 +76,9 @@ class EmbeddingWorker:
         found = read_weights(settings.weights, softmax=False)
         # Ray shows each worker its own GPUs only.
         device = "cuda" if settings.gpus else "cpu"
-        bilm = build_bilm(found, state=settings.state, backend=settings.backend, device=device)
+        bilm = build_bilm(
+            found, state=settings.state, backend=settings.backend, device=device, precision=settings.precision
+        )
         self.embedder = SentenceEmbedder(bilm, found.vocabulary, settings.layers)
         self.shape = self.embedder.choice.shape(1, bilm.output_dim)[1:]
         self.fingerprint = fingerprint(bilm).hex()

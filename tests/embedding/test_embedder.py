@@ -61,6 +61,24 @@ def test_layers(weights):
         np.testing.assert_allclose(SentenceEmbedder(bilm, layers=layers).embed(TEXT), of_all, atol=1e-6)
 
 
+def test_word_cache_decides_about_nothing_behind_a_part(weights):
+    bilm = build_bilm(weights, state="reset")
+    embedder = SentenceEmbedder(bilm)
+    embedder.begin_part()
+    first = embedder.embed(TEXT)
+    embedder.embed([["other", "words"], ["The"]])
+    embedder.begin_part()
+
+    np.testing.assert_array_equal(embedder.embed(TEXT), first)
+
+
+def test_precision(weights):
+    exact = SentenceEmbedder(build_bilm(weights, state="reset")).embed(TEXT)
+    rounded = SentenceEmbedder(build_bilm(weights, state="reset", precision="int8")).embed(TEXT)
+
+    assert 1e-4 < np.abs(rounded - exact).max() < 1.0
+
+
 def test_nothing(weights):
     bilm = build_bilm(weights, state="reset")
 

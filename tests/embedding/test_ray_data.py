@@ -17,6 +17,11 @@ from tests import tiny  # noqa: E402
 TEXTS = ["The cat sat .", "", "naïve 日本語", "a " * 30, "The cat sat ."]
 
 
+# Each worker imports all of this package: a minute and more on a busy machine. What a worker does is tested in
+# test_workers.py.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with pytest.MonkeyPatch.context() as patch:
