@@ -90,9 +90,8 @@ def test_what_is_written_wrongly_is_found(tmp_path, run, monkeypatch, capsys):
     tiny.write(tmp_path / "b", seed=1)
     right = read_weights(tmp_path / "b")
     monkeypatch.setattr("elmo_plugin.formats.read_weights", lambda *args, **kw: read_weights(tmp_path / "a"))
-    differences = elmo_convert._verify
     with pytest.raises(SystemExit):
-        differences(right, tmp_path / "x.hdf5", [["a"]], 1e-6)
+        elmo_convert._verify(right, tmp_path / "x.hdf5", [["a"]], 1e-6)
     assert "differs from" in capsys.readouterr().out
 
 
