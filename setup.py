@@ -55,6 +55,7 @@ setup(
         "parquet": ["pyarrow>=12"],
         "ray": ["ray[data]>=2.9"],  # brings pyarrow too
         "benchmark": ["matplotlib"],  # for --plot
+        "vectors": ["gensim>=4"],  # for allennlp elmo-tables vectors
         "test": ["hypothesis", "pytest", "pytest-timeout"],
         "lint": ["mypy", "ruff"],
     },

@@ -29,7 +29,8 @@ SOURCES: Dict[str, str] = {
     "sst": "The Stanford Sentiment Treebank is public and fetched by its address.",
 }
 SMALL = (
-    "The small scale reads open data that do not come with this repository; experiments/README.md lists the sources."
+    "The small scale reads open data that do not come with this repository: docs/experiments.md lists their sources. "
+    "Its word vectors are made by: allennlp elmo-tables vectors."
 )
 
 
