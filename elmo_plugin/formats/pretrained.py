@@ -130,8 +130,8 @@ def _check_published(name: str, options_file: Path, weight_file: Path) -> None:
     match = _ARCHITECTURE.match(_PUBLISHED[name])
     assert match is not None and options is not None, name
     expected = tuple(map(int, match.groups()))
-    found = (options.lstm.n_layers, options.lstm.dim, options.lstm.projection_dim)
-    found += (0, 0) if options.char_cnn is None else (options.char_cnn.num_filters, options.char_cnn.n_highway)
+    token_layer = (0, 0) if options.char_cnn is None else (options.char_cnn.num_filters, options.char_cnn.n_highway)
+    found = (options.lstm.n_layers, options.lstm.dim, options.lstm.projection_dim) + token_layer
     if found != expected:
         raise WeightFileError(
             f"{options_url}: {options_file}, which was fetched from there, describes another biLM than {name!r}: found "
