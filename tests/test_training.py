@@ -239,8 +239,8 @@ def test_trained_archive_serves_as_weights(weights, tmp_path):
     embedder = ElmoEmbedder(weights=str(tmp_path / "run" / "model.tar.gz")).eval()
 
     trained.reset_states()
-    raw = trained.raw_layers(IDS).layers
-    assert torch.equal(embedder.raw_layers(IDS).layers, raw)
+    # products are others where gradients are wanted
+    torch.testing.assert_close(embedder.raw_layers(IDS).layers, trained.raw_layers(IDS).layers, rtol=0, atol=1e-5)
 
 
 # Recovery

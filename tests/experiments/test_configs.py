@@ -160,5 +160,5 @@ def test_cell_trains_saves_and_loads(task: str, scale: str, tmp_path: Path, monk
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     archive = load_archive(str(tmp_path / "run" / "model.tar.gz"))
     instances = list(archive.validation_dataset_reader.read(archive.config["test_data_path"]))
-    archive.model.forward_on_instances(instances)
+    archive.model.eval().forward_on_instances(instances)
     assert archive.model.get_metrics()[metric] == pytest.approx(metrics[f"test_{metric}"], abs=1e-6)
