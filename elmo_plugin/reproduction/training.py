@@ -115,10 +115,12 @@ def collect(folder: Path) -> Result:
 
 def mixes_of(archive: Path) -> List[Dict[str, Any]]:
     """Return what the ELMo embedders of a trained model have learned about the layers of their biLMs."""
+    from allennlp.common.plugins import import_plugins
     from allennlp.models import load_archive
 
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
+    import_plugins()  # those of the training, which ran in a process of its own
     modules = load_archive(str(archive)).model.modules()
     return [mix for module in modules if isinstance(module, ElmoEmbedder) for mix in module.mixing_weights()]
 

@@ -8,6 +8,8 @@ trained, archived and loaded.
 import gzip
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
@@ -99,6 +101,20 @@ def test_experiment_trains_on_small_data(path: Path, tmp_path: Path) -> None:
 
     assert train_model(params, str(tmp_path / "run")) is not None
     assert (tmp_path / "run" / "model.tar.gz").exists()
+
+
+def test_what_was_learned_about_layers_is_read_in_another_process(tmp_path: Path) -> None:
+    """As the demonstration does it: there, nothing has loaded the model's class before."""
+    smaller = json.dumps(SMALLER["bcn"])
+    train_model(Params.from_file(str(ROOT / "demo" / "elmo.jsonnet"), params_overrides=smaller), str(tmp_path / "run"))
+    archive = str(tmp_path / "run" / "model.tar.gz")
+    script = "import sys; from elmo_plugin.reproduction import training; print(training.mixes_of(sys.argv[1]))"
+
+    printed = subprocess.run(
+        [sys.executable, "-c", script, archive], cwd=ROOT.parent, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+    assert "'gamma'" in printed and "'weights'" in printed
 
 
 def cell_parameters(path: Path, folder: Path) -> Params:
