@@ -22,7 +22,6 @@ from elmo_plugin.elmo_embedder import ElmoEmbedder
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.embedding.run import Target, embed_text
 from elmo_plugin.embedding.writers import names
-from elmo_plugin.engine.warm import sentences_to_ids
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -54,7 +53,7 @@ def engine_alone(embedder: SentenceEmbedder, sentences: List[Sentence]) -> float
     start = time.perf_counter()
     with torch.no_grad():
         for places in embedder.plan.batches([len(words) for words in sentences]):
-            embedder.bilm.run(sentences_to_ids(embedder.bilm, [sentences[place] for place in places]))
+            embedder.bilm.run(embedder.to_ids([sentences[place] for place in places]))
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter() - start

@@ -22,7 +22,6 @@ from elmo_plugin.embedding.writers import Keys
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.state import CARRIED
-from elmo_plugin.engine.warm import sentences_to_ids
 from elmo_plugin.formats import pretrained, read_pair, read_weights
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -64,6 +63,7 @@ class ElmoEmbedder:
         self.cuda_device = cuda_device
         self.bilm = build_bilm(found, state=state, backend=backend, device=device, precision=precision)
         self._vocabulary = found.vocabulary
+        self._all_layers = self.sentences()
         self._language_model: Optional[LanguageModel] = None
 
     @property
@@ -108,7 +108,7 @@ class ElmoEmbedder:
             activations, mask = self.batch_to_embeddings(batch)
             lengths = mask.sum(dim=1).tolist()
             return [rows[:, :length].cpu().numpy() for rows, length in zip(activations, lengths)]
-        vectors = self.sentences().embed(batch)  # (tokens, layers, dim)
+        vectors = self._all_layers.embed(batch)  # (tokens, layers, dim)
         ends = np.cumsum([len(sentence) for sentence in batch])
         each = np.split(vectors, ends[:-1]) if len(batch) else []
         return [np.ascontiguousarray(rows.transpose(1, 0, 2)) for rows in each]
@@ -144,8 +144,7 @@ class ElmoEmbedder:
 
         `(batch, layers, tokens, dim)` float32, zero where there is no token, and the mask `(batch, tokens)` int64.
         """
-        ids = sentences_to_ids(self.bilm, batch, self._vocabulary)
-        output = self.bilm.run(ids).output(with_boundaries=False)
+        output = self.bilm.run(self._all_layers.to_ids(batch)).output(with_boundaries=False)
         return output.layers.transpose(0, 1).float(), output.mask.long()
 
     def embed_file(

@@ -11,8 +11,9 @@ from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, PackedLayers
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.state import CARRIED
-from elmo_plugin.engine.warm import sentences_to_ids, warm_up
+from elmo_plugin.engine.warm import warm_up
 from elmo_plugin.engine.word_cache import MEGABYTES, WordCache
 from elmo_plugin.formats.weight_set import WeightSet
 
@@ -92,7 +93,8 @@ class SentenceEmbedder:
         self.plan = BatchPlan(batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"]), batch_rows)
         if bilm.state == CARRIED:
             self.plan = self.plan._replace(rows=batch_rows or CARRIED_ROWS)
-        self._vocabulary = vocabulary
+        #: lists of tokens to what the biLM reads
+        self.to_ids = SentenceIds(bilm, vocabulary)
         #: what every row carries, on the CPU, where state is carried; None for the beginning
         self.carried: Optional[LstmState] = None
 
@@ -143,7 +145,7 @@ class SentenceEmbedder:
     ) -> None:
         batch = [sentences[place] for place in places]
         with torch.no_grad():
-            packed = self.bilm.run(sentences_to_ids(self.bilm, batch, self._vocabulary))
+            packed = self.bilm.run(self.to_ids(batch))
             taken, target = _inner(packed, starts[torch.from_numpy(places)])
             vectors.index_copy_(0, target.cpu(), self.choice.take(packed.layers, taken).cpu())
 

@@ -7,8 +7,8 @@ import torch
 
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.errors import OptionsError, ShapeError
+from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
-from elmo_plugin.engine.warm import sentences_to_ids
 from elmo_plugin.engine.words import (
     BEGIN_SENTENCE_WORD,
     END_SENTENCE_WORD,
@@ -76,6 +76,7 @@ class LanguageModel:
             )
         self._bilm = bilm
         self._vocabulary = weights.vocabulary
+        self._to_ids = SentenceIds(bilm, weights.vocabulary)
         ids = index_vocabulary(weights.vocabulary, weights.source)
         self._rows: Dict[str, int] = {word: number - 1 for word, number in ids.items()}
         like = next(bilm.parameters())
@@ -143,7 +144,7 @@ class LanguageModel:
         kept = self._bilm.carried
         self._bilm.reset_states()
         try:
-            packed = self._bilm.run(sentences_to_ids(self._bilm, [sentence], self._vocabulary))
+            packed = self._bilm.run(self._to_ids([sentence]))
         finally:
             self._bilm.carried = kept
         # One row: the packed steps are its steps.

@@ -9,14 +9,11 @@ what was embedded before.
 from typing import List, Optional, Sequence
 
 import torch
-from torch.nn.utils.rnn import pad_sequence
 
 from elmo_plugin.engine.bilm import BiLm
-from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import OptionsError
-from elmo_plugin.engine.lexicon import Lexicon
 from elmo_plugin.engine.lstm import LstmState
-from elmo_plugin.engine.words import index_vocabulary, index_words
+from elmo_plugin.engine.sentence_ids import SentenceIds
 
 #: Sentences that run one after the other through a row; rows run side by side.
 SENTENCES_PER_ROW = 4
@@ -78,36 +75,8 @@ def warm_up(
     if bilm.warm is None:
         raise OptionsError(f'the biLM has state {bilm.state!r}; only one with state "warm" keeps a warm state.')
     words = [sentence.split() for sentence in ORDINARY_TEXT] if sentences is None else sentences
-    state = mean_state(bilm, sentences_to_ids(bilm, words, vocabulary))
+    state = mean_state(bilm, SentenceIds(bilm, vocabulary)(words))
     bilm.warm.set(state.hidden[:, 0], state.cell[:, 0])
-
-
-def sentences_to_ids(
-    bilm: BiLm, sentences: Sequence[Sequence[str]], vocabulary: Optional[List[str]] = None
-) -> torch.Tensor:
-    """
-    Convert sentences to what a biLM reads.
-
-    # Parameters
-
-    bilm : decides about characters or words, the length of a row of characters, and the device.
-    sentences : lists of words.
-    vocabulary : the words of a biLM that knows them by name.
-
-    # Returns
-
-    `(sentences, words, characters)`, or `(sentences, words)` for a word-level biLM; int64, 0 for padding.
-    """
-    length = bilm.options.max_characters_per_token
-    if bilm.options.lexicon is not None:
-        ids = Lexicon(bilm.options, vocabulary, "the biLM").batch(sentences)
-    elif length is not None:
-        ids = batch_to_ids(sentences, length)
-    else:
-        index = index_vocabulary(vocabulary, "the biLM")
-        rows = [torch.from_numpy(index_words(sentence, index)) for sentence in sentences]
-        ids = pad_sequence(rows, batch_first=True)
-    return ids.to(bilm.token_encoder.boundaries.device)
 
 
 @torch.no_grad()

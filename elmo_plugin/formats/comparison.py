@@ -4,8 +4,8 @@ from typing import List, Sequence
 
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.errors import WeightFileError
+from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.state import RESET
-from elmo_plugin.engine.warm import sentences_to_ids
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: text with something of everything: long and short words, other scripts, what is no word
@@ -46,14 +46,13 @@ def largest_differences(one: WeightSet, other: WeightSet, sentences: Sequence[Se
     if not any(sentences):
         raise WeightFileError("the text to compare the biLMs on has no words, expected one sentence or more.")
     bilms = [_built(weights) for weights in (one, other)]
+    to_ids = [SentenceIds(bilm, weights.vocabulary) for bilm, weights in zip(bilms, (one, other))]
     differences = [0.0] * one.options.num_layers
     for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
         batch = [list(sentence) for sentence in sentences[start : start + _SENTENCES_AT_ONCE] if sentence]
         if not batch:
             continue
-        packed = [
-            bilm.run(sentences_to_ids(bilm, batch, weights.vocabulary)) for bilm, weights in zip(bilms, (one, other))
-        ]
+        packed = [bilm.run(convert(batch)) for bilm, convert in zip(bilms, to_ids)]
         for layer, (ours, theirs) in enumerate(zip(packed[0].layers, packed[1].layers)):
             differences[layer] = max(differences[layer], float((ours - theirs).abs().max()))
     return differences

@@ -18,10 +18,11 @@ from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.direction_scores import DirectionScores
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.lstm import LstmState
+from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.softmax import LanguageModelSoftmax
 from elmo_plugin.engine.state import CARRIED, RESET, WARM, check_policy
 from elmo_plugin.engine.stream_state import StreamStates
-from elmo_plugin.engine.warm import mean_state, sentences_to_ids
+from elmo_plugin.engine.warm import mean_state
 from elmo_plugin.engine.words import UNKNOWN_WORD
 from elmo_plugin.formats.record import EXTRA_STATE, BiLmRecord
 from elmo_plugin.formats.weight_set import WeightSet
@@ -255,7 +256,7 @@ class ElmoLanguageModel(Model):
         """
         tensors = {name: tensor.detach().clone() for name, tensor in self.bilm.state_dict().items()}
         if ordinary_text is not None:
-            state = mean_state(self.bilm, sentences_to_ids(self.bilm, ordinary_text, self.words))
+            state = mean_state(self.bilm, SentenceIds(self.bilm, self.words)(ordinary_text))
             tensors.update({"warm.hidden": state.hidden[:, 0].clone(), "warm.cell": state.cell[:, 0].clone()})
         return WeightSet(
             options=self.options,

@@ -11,7 +11,7 @@ from allennlp.predictors import Predictor
 from overrides import overrides
 
 from elmo_plugin.engine.bilm import BiLm
-from elmo_plugin.engine.warm import sentences_to_ids
+from elmo_plugin.engine.sentence_ids import SentenceIds
 
 
 @Predictor.register("elmo")
@@ -42,7 +42,8 @@ class ElmoPredictor(Predictor):
                 'that of the token embedder "elmo", or of the model "elmo_language_model".'
             )
         ((name, self._bilm),) = found.items()
-        self._vocabulary = _vocabulary(model, name) if self._bilm.options.needs_vocabulary else None
+        vocabulary = _vocabulary(model, name) if self._bilm.options.needs_vocabulary else None
+        self._to_ids = SentenceIds(self._bilm, vocabulary)
 
     @overrides(check_signature=False)
     def predict_json(self, inputs: JsonDict) -> JsonDict:
@@ -52,8 +53,7 @@ class ElmoPredictor(Predictor):
     def predict_batch_json(self, inputs: List[JsonDict]) -> List[JsonDict]:
         sentences = [_tokens(entry) for entry in inputs]
         with torch.no_grad():
-            ids = sentences_to_ids(self._bilm, sentences, self._vocabulary)
-            layers = self._bilm.run(ids).output(with_boundaries=False).layers.float().cpu()
+            layers = self._bilm.run(self._to_ids(sentences)).output(with_boundaries=False).layers.float().cpu()
         return [
             {"tokens": tokens, "layers": layers[:, row, : len(tokens)].tolist()} for row, tokens in enumerate(sentences)
         ]

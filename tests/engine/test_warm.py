@@ -5,7 +5,8 @@ import torch
 
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import EngineError, OptionsError
-from elmo_plugin.engine.warm import ORDINARY_TEXT, SENTENCES_PER_ROW, mean_state, sentences_to_ids, warm_up
+from elmo_plugin.engine.sentence_ids import SentenceIds
+from elmo_plugin.engine.warm import ORDINARY_TEXT, SENTENCES_PER_ROW, mean_state, warm_up
 from elmo_plugin.engine.words import SPECIAL_WORDS
 from tests.engine import models
 from tests.engine.tolerance import LAYERS, assert_close
@@ -137,9 +138,9 @@ def test_sentences_become_what_the_model_reads():
     vocabulary = [*SPECIAL_WORDS, "a", "b"]
     by_words, by_characters = models.bilm(models.weights(words=5)), models.bilm()
 
-    assert sentences_to_ids(by_words, [["b", "x"], ["a"], []], vocabulary).tolist() == [[5, 3], [4, 0], [0, 0]]
+    assert SentenceIds(by_words, vocabulary)([["b", "x"], ["a"], []]).tolist() == [[5, 3], [4, 0], [0, 0]]
     length = by_characters.options.max_characters_per_token
-    assert torch.equal(sentences_to_ids(by_characters, SENTENCES), batch_to_ids(SENTENCES, length))
+    assert torch.equal(SentenceIds(by_characters)(SENTENCES), batch_to_ids(SENTENCES, length))
 
 
 @pytest.mark.parametrize("policy", ["carried", "reset"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.errors import EngineError, FormatError, OptionsError, ShapeError, WeightFileError
-from elmo_plugin.engine.warm import sentences_to_ids
+from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.formats import read_options, read_pair, read_weights, write_weights
 from tests.formats import many_langs
 from tests.formats.strategies import assert_same_bits
@@ -17,7 +17,7 @@ from tests.formats.test_zip_files import pack
 def vectors(weights, sentences, state="reset"):
     bilm = BiLm(weights.options, state=state)
     bilm.load_tensors(weights.tensors, weights.source)
-    return bilm(sentences_to_ids(bilm, sentences, weights.vocabulary)).layers
+    return bilm(SentenceIds(bilm, weights.vocabulary)(sentences)).layers
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_ids_of_another_kind_are_refused(tmp_path):
         ShapeError, match=r"shape \(1, 2, 12\), expected \(batch, tokens, 14\): this biLM knows words and"
     ):
         bilm(torch.ones(1, 2, 12, dtype=torch.int64))
-    ids = sentences_to_ids(bilm, [["the"]], weights.vocabulary)
+    ids = SentenceIds(bilm, weights.vocabulary)([["the"]])
     ids[0, 0, 1] = 99
     with pytest.raises(ShapeError, match="ids of words run to 99, expected 0 to 10"):
         bilm(ids)
     with pytest.raises(
         OptionsError, match="has a table of words, whose first words are <bos>, <eos>, <oov>, but the voc"
     ):
-        sentences_to_ids(bilm, [["the"]], ["the"])
+        SentenceIds(bilm, ["the"])([["the"]])
 
 
 def test_the_indexer_makes_the_same_ids(tmp_path):
@@ -190,7 +190,7 @@ def test_the_indexer_makes_the_same_ids(tmp_path):
     for sentence in many_langs.SENTENCES:
         indices = indexer.tokens_to_indices([Token(word) for word in sentence], Vocabulary())
         ids = indexer.as_padded_tensor_dict(indices, {"elmo_tokens": len(sentence)})["elmo_tokens"]
-        assert torch.equal(ids, sentences_to_ids(bilm, [sentence], weights.vocabulary)[0])
+        assert torch.equal(ids, SentenceIds(bilm, weights.vocabulary)([sentence])[0])
     with pytest.raises(ConfigurationError, match="tokens_to_add names bytes"):
         ElmoIndexer(weights=folder, tokens_to_add={"x": 5})
 
