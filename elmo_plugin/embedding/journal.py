@@ -10,12 +10,11 @@ is whole and on the disk; the output itself takes its place in the same way, at 
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
-from typing import Any, Collection, Dict, List, Optional
+from typing import Any, Collection, Dict, List, Mapping, Optional
 
-from elmo_plugin.embedding.durable import sync, write_durably
+from elmo_plugin.embedding.durable import TEMPORARY, put_in_place, write_durably
 from elmo_plugin.embedding.part_file import PartSummary, PartWriter, read_summary
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.file_lock import FileLock
@@ -24,7 +23,6 @@ _SETTINGS = "settings.json"
 _OUTPUT = "output.tmp"
 _LOCK = "lock"
 _PART = ".part"
-_TEMPORARY = ".tmp"
 
 
 class Journal:
@@ -95,9 +93,7 @@ class Journal:
 
     def finish(self) -> None:
         """Let the output take its place, and remove the folder."""
-        sync(self.unfinished_output)
-        os.replace(self.unfinished_output, self.output)
-        sync(self.output.parent)
+        put_in_place(self.unfinished_output, self.output)
         # First what makes it a run to go on with: whatever is killed behind this line leaves nothing that counts.
         (self.folder / _SETTINGS).unlink()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -122,10 +118,8 @@ class Journal:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise FormatError(f"{path}: {error}; expected the settings of a run. Delete the folder.") from error
-        names = sorted(set(found) | set(self._settings))
-        other = [name for name in names if found.get(name) != self._settings.get(name)]
-        if other:
-            table = "; ".join(f"{name}: {found.get(name)!r}, now {self._settings.get(name)!r}" for name in other)
+        table = differences(found, self._settings, sorted(set(found) | set(self._settings)))
+        if table:
             raise OptionsError(
                 f"{self.folder}: the run in it was asked for something else ({table}). Go on with the same command, or "
                 "delete the folder to begin anew."
@@ -144,8 +138,14 @@ class Journal:
     def _clear(self, kept: Collection[Path] = ()) -> None:
         """Remove what a killed run left behind."""
         for path in self.folder.iterdir():
-            if path.suffix in (_PART, _TEMPORARY) and path not in kept:
+            if path.suffix in (_PART, TEMPORARY) and path not in kept:
                 path.unlink()
+
+
+def differences(found: Mapping[str, Any], now: Mapping[str, Any], names: Collection[str]) -> str:
+    """Say which of the named values are others now than were found; nothing where all are equal."""
+    other = [name for name in names if found.get(name) != now.get(name)]
+    return "; ".join(f"{name}: {found.get(name)!r}, now {now.get(name)!r}" for name in other)
 
 
 def folder_of(output: Path) -> Path:

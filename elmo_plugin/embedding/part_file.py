@@ -41,11 +41,12 @@ class WindowVectors(NamedTuple):
     vectors: np.ndarray
 
     def lines(self) -> Iterator[Tuple[int, str, np.ndarray]]:
-        """Yield number, text and vectors of each line, the vectors as `(tokens, ...)`."""
+        """Yield number, text and vectors of each line, the vectors as `(layers, tokens, dim)` or `(tokens, dim)`."""
         stop = 0
         for index, (text, length) in enumerate(zip(self.texts, self.lengths.tolist())):
             start, stop = stop, stop + length
-            yield self.first + index, text, self.vectors[start:stop]
+            vectors = self.vectors[start:stop]
+            yield self.first + index, text, vectors.transpose(1, 0, 2) if vectors.ndim == 3 else vectors
 
 
 class PartSummary(NamedTuple):

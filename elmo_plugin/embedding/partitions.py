@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
+from elmo_plugin.embedding.durable import TEMPORARY
 from elmo_plugin.embedding.writers.parquet import ParquetFile, load_arrow
 
 logger = logging.getLogger(__name__)
@@ -15,7 +16,6 @@ logger = logging.getLogger(__name__)
 MANIFEST = "manifest.json"
 
 _TOKENS = b"elmo_plugin.tokens"
-_TEMPORARY = ".tmp"
 
 
 class Partition(NamedTuple):
@@ -80,7 +80,7 @@ class PartitionFolder:
         name = f"part-{_key(table, about)}.parquet"
         if self._exists(name):
             return Partition(name, table.num_rows, self._tokens(name), False)
-        temporary = f".{name}.{uuid.uuid4().hex}{_TEMPORARY}"
+        temporary = f".{name}.{uuid.uuid4().hex}{TEMPORARY}"
         tokens = 0
         with self._files.open_output_stream(self._path(temporary)) as stream:
             file = ParquetFile(stream, schema)
@@ -106,7 +106,7 @@ class PartitionFolder:
                 stem = name[: -len(".parquet")]
                 names.append(f"{stem}-{copy}.parquet")
                 if not self._exists(names[-1]):
-                    temporary = f".{names[-1]}.{uuid.uuid4().hex}{_TEMPORARY}"
+                    temporary = f".{names[-1]}.{uuid.uuid4().hex}{TEMPORARY}"
                     self._files.copy_file(self._path(name), self._path(temporary))
                     self._files.move(self._path(temporary), self._path(names[-1]))
         self._look_at_others(names)
@@ -116,9 +116,9 @@ class PartitionFolder:
             "tokens": sum(partition.tokens for partition in partitions),
             "files": names,
         }
-        with self._files.open_output_stream(self._path(MANIFEST + ".tmp")) as stream:
+        with self._files.open_output_stream(self._path(MANIFEST + TEMPORARY)) as stream:
             stream.write(json.dumps(content, indent=1).encode("utf-8"))
-        self._files.move(self._path(MANIFEST + ".tmp"), self._path(MANIFEST))
+        self._files.move(self._path(MANIFEST + TEMPORARY), self._path(MANIFEST))
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
@@ -135,7 +135,7 @@ class PartitionFolder:
         ours = set(names)
         found = [info.base_name for info in self._files.get_file_info(self._selector)]
         for name in found:
-            if name.startswith(".part-") and name.endswith(_TEMPORARY):
+            if name.startswith(".part-") and name.endswith(TEMPORARY):
                 self._files.delete_file(self._path(name))
         others = [name for name in found if name.endswith(".parquet") and name not in ours]
         if others:

@@ -1,6 +1,7 @@
 """A text in, a file of vectors out: in bounded memory, and to be gone on with after any interruption."""
 
 import logging
+import math
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterator, NamedTuple, Optional, Union
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from elmo_plugin.embedding.background import BackgroundThread
 from elmo_plugin.embedding.embedder import SentenceEmbedder
-from elmo_plugin.embedding.journal import Journal
+from elmo_plugin.embedding.journal import Journal, differences
 from elmo_plugin.embedding.part_file import PartSummary, WindowVectors, read_state
 from elmo_plugin.embedding.store import VectorStore
 from elmo_plugin.embedding.text import STANDARD_INPUT, TextLine, TextReader, escaped_token
@@ -132,12 +133,9 @@ class _Run:
         self._embedder = embedder
         self._on_progress = on_progress
         self._warned = False
-        shape = embedder.choice.shape(1, embedder.bilm.output_dim)[1:]
-        self._token_bytes = 4
-        for size in shape:
-            self._token_bytes *= size
-        self._shape = shape
-        tokens = max(_WINDOW_BYTES // self._token_bytes, _WINDOW_BATCHES * embedder.plan.tokens)
+        self._shape = shape = embedder.choice.shape(1, embedder.bilm.output_dim)[1:]
+        token_bytes = 4 * math.prod(shape)
+        tokens = max(_WINDOW_BYTES // token_bytes, _WINDOW_BATCHES * embedder.plan.tokens)
         self._limits = Limits(lines=_WINDOW_LINES, tokens=tokens)
         self._about: Description = {
             "format_version": VERSION,
@@ -198,9 +196,8 @@ class _Run:
         while reader.skip(1 << 20):
             pass
         found, expected = read_description(self._target.path), self._describe(reader)
-        other = [name for name in expected if found.get(name) != expected[name]]
-        if other:
-            table = "; ".join(f"{name}: {found.get(name)!r}, now {expected[name]!r}" for name in other)
+        table = differences(found, expected, expected)
+        if table:
             raise OptionsError(
                 f"{self._target.path}: nothing to go on with, and the file that is there is of another run ({table}). "
                 "Leave out --resume to replace it, or name another file."

@@ -106,8 +106,6 @@ class Hdf5Writer(VectorWriter):
 
     def add(self, window: WindowVectors) -> None:
         for number, text, vectors in window.lines():
-            if vectors.ndim == 3:
-                vectors = vectors.transpose(1, 0, 2)
             name = dataset_name(text) if self.keys.by_sentence else str(number)
             encoded = name.encode("utf-8")
             if self.keys.by_sentence and encoded in self._file.id:

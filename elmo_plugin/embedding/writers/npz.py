@@ -24,8 +24,6 @@ class NpzWriter(VectorWriter):
 
     def add(self, window: WindowVectors) -> None:
         for number, _, vectors in window.lines():
-            if vectors.ndim == 3:
-                vectors = vectors.transpose(1, 0, 2)
             write_array(self._archive, f"{number}.npy", vectors)
 
     def close(self, description: Description) -> None:
