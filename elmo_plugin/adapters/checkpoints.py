@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Union
 import torch
 
 from elmo_plugin.engine.errors import FormatError
-from elmo_plugin.formats.archive import load_state
+from elmo_plugin.formats.torch_file import load_state
 
 _FILE = re.compile(r"(model|training|process)_state_e(\d+)_b(\d+)(?:_w(\d+))?\.th")
 
@@ -31,6 +31,10 @@ class Checkpoint(NamedTuple):
 
     def process_state(self, folder: Union[str, Path], rank: int) -> Path:
         return self._file(folder, "process", f"_w{rank}")
+
+    def process_states(self, folder: Union[str, Path]) -> List[Path]:
+        """The files of all processes that are there."""
+        return sorted(Path(folder).glob(self._file(folder, "process", "_w*").name))
 
     def _file(self, folder: Union[str, Path], kind: str, suffix: str = "") -> Path:
         return Path(folder) / f"{kind}_state_e{self.epochs}_b{self.batches}{suffix}.th"

@@ -15,8 +15,8 @@ from torch import distributed, nn
 from elmo_plugin.adapters.checkpoints import Checkpoint, find_checkpoints, infinite_tensors, last_finite
 from elmo_plugin.adapters.random_state import random_state, set_random_state
 from elmo_plugin.engine.stream_state import StreamStates
-from elmo_plugin.formats.archive import load_state
 from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.formats.torch_file import load_state
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,7 @@ class ElmoCheckpointer(Checkpointer):
     @overrides
     def _remove_checkpoint(self, epochs_completed: int, batches_in_epoch_completed: int) -> None:
         super()._remove_checkpoint(epochs_completed, batches_in_epoch_completed)
-        pattern = f"process_state_e{epochs_completed}_b{batches_in_epoch_completed}_w*.th"
-        for path in Path(self._serialization_dir).glob(pattern):
+        for path in Checkpoint(epochs_completed, batches_in_epoch_completed).process_states(self._serialization_dir):
             path.unlink()
 
     def _latest(self) -> Optional[Checkpoint]:

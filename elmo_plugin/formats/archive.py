@@ -17,7 +17,7 @@ import torch
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
 from elmo_plugin.formats.record import ALLENNLP_BILM, BILM, LSTM_ONLY, BiLmRecord, records_in
-from elmo_plugin.formats.torch_file import load_state
+from elmo_plugin.formats.torch_file import float32_copy, load_state
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: what AllenNLP calls the weights in an archive, and the best weights of a running training
@@ -165,23 +165,14 @@ def _names(records: Dict[str, BiLmRecord]) -> str:
 def _weight_set(state: Mapping[str, Any], prefix: str, record: BiLmRecord, source: str) -> WeightSet:
     start = prefix + record.tensors
     names = [name for name in state if name.startswith(start)]
-    tensors = {name[len(start) :]: _copy(state, name, source) for name in names}
+    tensors = {name[len(start) :]: float32_copy(state, name, source) for name in names}
     if record.layout == ALLENNLP_BILM:
         tensors = from_allennlp({BILM_PREFIX + name: tensor for name, tensor in tensors.items()})
     if record.layout == LSTM_ONLY:
         tensors = {"lstm." + name: tensor for name, tensor in tensors.items()}
     softmax = None
     if record.softmax is not None:
-        softmax = {part: _copy(state, prefix + name, source) for part, name in record.softmax.items()}
+        softmax = {part: float32_copy(state, prefix + name, source) for part, name in record.softmax.items()}
     return WeightSet(
         options=record.options, tensors=tensors, softmax=softmax, vocabulary=record.vocabulary, source=source
     )
-
-
-def _copy(state: Mapping[str, Any], name: str, source: str) -> torch.Tensor:
-    tensor = state.get(name)
-    if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
-        found = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
-        raise FormatError(f"{source}: {name!r} is {found}, expected a tensor of floating-point numbers.")
-    # A copy of its own, because the file behind the tensor may be mapped into memory and go away.
-    return tensor.detach().to(torch.float32, copy=True)

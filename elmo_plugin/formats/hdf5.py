@@ -7,14 +7,14 @@ What that layout has no place for goes into an extra group, see `extra_group`.
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Union
 
 import numpy as np
 import torch
 
 from elmo_plugin.engine.errors import EngineError, FormatError, WeightFileError
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.engine.tensor_table import Shape, check_tensors
+from elmo_plugin.engine.tensor_table import check_tensors
 from elmo_plugin.formats import extra_group
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.beside import options_target
@@ -22,13 +22,14 @@ from elmo_plugin.formats.names import (
     DIRECTIONS,
     SOFTMAX,
     cell_group,
-    hdf5_shapes,
+    expected_shapes,
     reader_group,
     softmax_from,
     to_engine,
     to_hdf5,
+    unwrapped,
 )
-from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options, softmax_shapes
+from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options
 
 # How h5py reports a file that is damaged, cut off, or not readable for other reasons
 _DAMAGE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
@@ -54,9 +55,8 @@ def read(options_file: Union[str, Path], weight_file: Union[str, Path], softmax:
         datasets = _datasets(file, options)
         _recognise(weight_file, datasets)
         shapes = {name: tuple(dataset.shape or ()) for name, dataset in datasets.items()}
-        expected, optional = _expected(options, shapes)
         source = f"{weight_file} (with {options_file})"
-        check_tensors(shapes, expected, source, optional)
+        check_tensors(shapes, expected_shapes(options, shapes), source, extra_group.shapes(options, shapes))
         wanted = [name for name in datasets if softmax or name not in SOFTMAX]
         arrays = {name: _array(weight_file, name, datasets[name]) for name in wanted}
     tensors = to_engine(options, arrays)
@@ -162,11 +162,7 @@ def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
 
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
-            for direction in range(len(DIRECTIONS) if options.lstm.n_layers == 1 else 0):
-                wrapped = reader_group(direction, 0) + "/"
-                if name.startswith(wrapped):
-                    name = f"{cell_group(options, direction, 0)}/{name[len(wrapped) :]}"
-            found[name] = item
+            found[unwrapped(options, name)] = item
 
     file.visititems(visit)
     extra_group.check_version(file)
@@ -188,15 +184,6 @@ def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:
         f"{path}: an hdf5 file, but not the weights of a biLM (datasets 'char_embed', 'CNN/...', 'RNN_0/...'). "
         f"It looks like {looks}. Give the weight file that belongs to the options."
     )
-
-
-def _expected(options: BiLmOptions, found: Mapping[str, Shape]) -> Tuple[Dict[str, Shape], Dict[str, Shape]]:
-    """The shapes that must be in the file, and those that may be."""
-    expected = hdf5_shapes(options)
-    if any(name in found for name in SOFTMAX):
-        shapes = softmax_shapes(options, found.get("softmax/W"))
-        expected.update({name: shapes[ours] for name, ours in SOFTMAX.items()})
-    return expected, extra_group.shapes(options, found)
 
 
 def _array(path: Union[str, Path], name: str, dataset: Any) -> np.ndarray:

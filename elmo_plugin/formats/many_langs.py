@@ -18,7 +18,7 @@ from elmo_plugin.engine.options import BiLmOptions, LexiconOptions
 from elmo_plugin.engine.tensor_table import Shape, check_tensors
 from elmo_plugin.formats.many_langs_config import read_config
 from elmo_plugin.formats.recognise import MANY_LANGS_FILES
-from elmo_plugin.formats.torch_file import load_state
+from elmo_plugin.formats.torch_file import float32_copy, load_state
 from elmo_plugin.formats.weight_set import WeightSet
 
 _CHARACTER_SPECIALS = ("<bos>", "<eos>", "<eow>", "<bow>", "<pad>", "<oov>")
@@ -108,12 +108,8 @@ def _vocabulary(word_ids: Mapping[str, int]) -> List[str]:
 
 
 def _tensors(path: Path) -> Dict[str, torch.Tensor]:
-    tensors = {}
-    for name, tensor in load_state(path, str(path)).items():
-        if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
-            raise FormatError(f"{path}: {name!r} is no tensor of floating-point numbers.")
-        tensors[name] = tensor.detach().to(torch.float32, copy=True)  # the file may be mapped into memory and go away
-    return tensors
+    state = load_state(path, str(path))
+    return {name: float32_copy(state, name, str(path)) for name in state}
 
 
 def _expected(options: BiLmOptions, num_characters: int, num_words: int) -> Dict[str, Shape]:

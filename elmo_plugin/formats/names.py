@@ -15,6 +15,7 @@ from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import Shape
 from elmo_plugin.formats import forget_bias
+from elmo_plugin.formats.weight_set import softmax_shapes
 
 DIRECTIONS = ("forward", "backward")
 
@@ -143,6 +144,31 @@ def to_hdf5(options: BiLmOptions, tensors: Mapping[str, torch.Tensor]) -> Dict[s
         ]
         arrays[rule.dataset] = _copy(rule.write(*parts)).numpy()
     return arrays
+
+
+def expected_shapes(options: BiLmOptions, found: Mapping[str, Shape]) -> Dict[str, Shape]:
+    """List the datasets that must be there: `hdf5_shapes` and, where a part of a softmax was found, all of it."""
+    expected = hdf5_shapes(options)
+    if any(name in found for name in SOFTMAX):
+        shapes = softmax_shapes(options, found.get("softmax/W"))
+        expected.update({name: shapes[ours] for name, ours in SOFTMAX.items()})
+    return expected
+
+
+def unwrapped(options: BiLmOptions, name: str) -> str:
+    """
+    Give a dataset of a one-layer model the one name that is used here, whichever the writer chose.
+
+    # Parameters
+
+    options : the architecture; with more layers there is one name only.
+    name : of any dataset.
+    """
+    for direction in range(len(DIRECTIONS) if options.lstm.n_layers == 1 else 0):
+        wrapped = reader_group(direction, 0) + "/"
+        if name.startswith(wrapped):
+            return f"{cell_group(options, direction, 0)}/{name[len(wrapped) :]}"
+    return name
 
 
 def softmax_from(arrays: Mapping[str, np.ndarray]) -> Optional[Dict[str, torch.Tensor]]:

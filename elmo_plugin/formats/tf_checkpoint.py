@@ -18,9 +18,9 @@ from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.tensor_table import Shape, check_tensors
 from elmo_plugin.formats.architecture import draft_options, missing_options
 from elmo_plugin.formats.beside import options_beside, vocabulary_beside
-from elmo_plugin.formats.names import SOFTMAX, cell_group, hdf5_shapes, reader_group, softmax_from, to_engine
+from elmo_plugin.formats.names import SOFTMAX, expected_shapes, reader_group, softmax_from, to_engine, unwrapped
 from elmo_plugin.formats.tensor_bundle.bundle import Bundle
-from elmo_plugin.formats.weight_set import WeightSet, check_numbers, softmax_shapes
+from elmo_plugin.formats.weight_set import WeightSet, check_numbers
 
 # bilm-tf: lm/RNN_0/rnn/multi_rnn_cell/cell_0/lstm_cell/kernel, without multi_rnn_cell/cell_0 for a single layer
 # TensorFlow Hub: bilm/RNN_0/RNN/MultiRNNCell/Cell0/rnn/lstm_cell/kernel
@@ -53,13 +53,9 @@ def read(options_file: Optional[Union[str, Path]], index_file: Path, softmax: bo
     shapes = {name: bundle.shapes[variable] for name, variable in datasets.items()}
     options_path = Path(options_file) if options_file is not None else find_options(index_file, shapes)
     options = BiLmOptions.from_file(options_path)
-    if options.lstm.n_layers == 1:
-        datasets = {_unwrapped(options, name): variable for name, variable in datasets.items()}
-        shapes = {name: bundle.shapes[variable] for name, variable in datasets.items()}
-    expected = hdf5_shapes(options)
-    if any(name in shapes for name in SOFTMAX):
-        of_softmax = softmax_shapes(options, shapes.get("softmax/W"))
-        expected.update({name: of_softmax[ours] for name, ours in SOFTMAX.items()})
+    datasets = {unwrapped(options, name): variable for name, variable in datasets.items()}
+    shapes = {name: bundle.shapes[variable] for name, variable in datasets.items()}
+    expected = expected_shapes(options, shapes)
     check_tensors(shapes, expected, f"{index_file} (with {options_path})")
     arrays = {name: bundle.read(datasets[name]) for name in expected if softmax or name not in SOFTMAX}
     for name, array in arrays.items():
@@ -156,14 +152,6 @@ def _dataset(name: str) -> str:
         return name
     direction, layer, part = cell.groups()
     return f"{reader_group(int(direction), int(layer or 0))}/{_IN_CELL[part.lower()]}"
-
-
-def _unwrapped(options: BiLmOptions, name: str) -> str:
-    for direction in (0, 1):
-        wrapped = reader_group(direction, 0) + "/"
-        if name.startswith(wrapped):
-            return f"{cell_group(options, direction, 0)}/{name[len(wrapped) :]}"
-    return name
 
 
 def _listed(names: List[str]) -> str:

@@ -44,6 +44,27 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     return state
 
 
+def float32_copy(state: Mapping[str, Any], name: str, source: str) -> torch.Tensor:
+    """
+    Return a tensor of a state dict as float32; raises `FormatError` where it holds something else under that name.
+
+    # Parameters
+
+    state : what `load_state` returned.
+    name : of the tensor.
+    source : what to call the state dict in messages.
+
+    # Returns
+
+    A copy of its own, because the file behind the tensor may be mapped into memory and go away.
+    """
+    tensor = state.get(name)
+    if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
+        found = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
+        raise FormatError(f"{source}: {name!r} is {found}, expected a tensor of floating-point numbers.")
+    return tensor.detach().to(torch.float32, copy=True)
+
+
 class _RestrictedUnpickler(pickle.Unpickler):
     """Refuses every name but those of a state dict: to unpickle a name may run it."""
 

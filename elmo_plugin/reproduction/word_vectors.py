@@ -1,9 +1,10 @@
 """Word vectors trained on the text that the biLM is trained on: what a baseline without ELMo may know of it."""
 
 import importlib
-import os
 from pathlib import Path
 from typing import Any, Iterator, List
+
+from elmo_plugin.formats.atomic import replacing
 
 DIM = 100
 
@@ -37,12 +38,9 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
     model = gensim.Word2Vec(
         _Sentences(corpus), vector_size=DIM, sg=1, epochs=epochs, min_count=min_count, workers=workers, seed=1
     )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    with open(part, "w", encoding="utf-8") as file:
+    with replacing(target) as part, open(part, "w", encoding="utf-8") as file:
         for word, vector in zip(model.wv.index_to_key, model.wv.vectors):
             file.write(word + " " + " ".join(f"{value:.5f}" for value in vector) + "\n")
-    os.replace(part, target)
     return len(model.wv)
 
 
