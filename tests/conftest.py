@@ -1,6 +1,8 @@
 """Options and fixtures of the whole suite. Nothing here imports AllenNLP: the engine is tested without it too."""
 
-from typing import Callable, List
+import logging
+import sys
+from typing import Callable, Iterator, List
 
 import pytest
 import torch
@@ -42,6 +44,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: List[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("gpu") and not torch.cuda.is_available():
         _skip_or_fail(item.config, "cuda", "no CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A training inside a test sets up the root logger of the process, as `allennlp train` does: it is put back."""
+    root = logging.getLogger()
+    level, handlers, hook = root.level, list(root.handlers), sys.excepthook
+    yield
+    root.setLevel(level)
+    for handler in set(root.handlers) - set(handlers):
+        handler.close()
+    root.handlers[:] = handlers
+    sys.excepthook = hook
 
 
 @pytest.fixture
