@@ -19,6 +19,7 @@ from typing import Any, Iterator, NamedTuple, Optional, Tuple
 import torch
 from torch.autograd.function import once_differentiable
 
+from elmo_plugin.engine.backends.gates import activate_, gates_backward_
 from elmo_plugin.engine.packing import Packing
 
 
@@ -65,8 +66,7 @@ def run_layer(
 
 def _steps(packing: Packing, reverse: bool) -> Iterator[Tuple[int, slice]]:
     """The number of running rows and the place of each step, in the order of the direction."""
-    steps = range(packing.steps)
-    for step in reversed(steps) if reverse else steps:
+    for step in packing.order_of_steps(reverse):
         yield packing.sizes[step], packing.block(step)
 
 
@@ -99,14 +99,11 @@ class _HighwayLayer(torch.autograd.Function):
             previous[place] = h[:running] if mask is None else h[:running] * mask[:running]
             cell_before[place] = c[:running]
             a = gates[place].addmm_(previous[place], recurrent)
-            a[:, : 2 * cells].sigmoid_()
-            a[:, 2 * cells : 3 * cells].tanh_()
-            a[:, 3 * cells :].sigmoid_()
-            i, f, g, o = a[:, : 4 * cells].split(cells, dim=1)
+            i, f, g, o, *r = activate_(a, cells)
             torch.mul(f, c[:running], out=cell[place]).addcmul_(i, g)
             new_h = torch.mul(o, torch.tanh(cell[place]), out=outputs[place])
             if has_highway:
-                new_h.sub_(products[place, 5 * cells :]).mul_(a[:, 4 * cells :]).add_(products[place, 5 * cells :])
+                new_h.sub_(products[place, 5 * cells :]).mul_(r[0]).add_(products[place, 5 * cells :])
             h[:running] = new_h
             c[:running] = cell[place]
         ctx.packing, ctx.reverse, ctx.has_bias = packing, reverse, input_bias is not None
@@ -124,24 +121,17 @@ class _HighwayLayer(torch.autograd.Function):
         squashed = torch.tanh(cell)
         d_h = d_outputs.new_zeros((packing.rows, cells))
         d_c = d_outputs.new_zeros((packing.rows, cells))
-        sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
-        for running, place in reversed(list(_steps(packing, ctx.reverse))):
+        for running, place in _steps(packing, not ctx.reverse):
             i, f, g, o = products[place, : 4 * cells].split(cells, dim=1)
-            d_i, d_f, d_g, d_o = d_products[place, : 4 * cells].split(cells, dim=1)
-            s = squashed[place]
             d_out = d_h[:running] + d_outputs[place]
             if has_highway:
                 r, k = products[place, 4 * cells : 5 * cells], products[place, 5 * cells :]
                 d_r, d_k = d_products[place, 4 * cells : 5 * cells], d_products[place, 5 * cells :]
-                sigmoid_backward.grad_input(d_out * (o * s - k), r, grad_input=d_r)
+                torch.ops.aten.sigmoid_backward.grad_input(d_out * (o * squashed[place] - k), r, grad_input=d_r)
                 torch.mul(d_out, 1 - r, out=d_k)
                 d_out.mul_(r)
-            sigmoid_backward.grad_input(d_out * s, o, grad_input=d_o)
-            d_cell = tanh_backward(d_out.mul_(o), s).add_(d_c[:running])
-            sigmoid_backward.grad_input(d_cell * g, i, grad_input=d_i)
-            sigmoid_backward.grad_input(d_cell * cell_before[place], f, grad_input=d_f)
-            tanh_backward.grad_input(d_cell * i, g, grad_input=d_g)
-            torch.mul(d_cell, f, out=d_c[:running])
+            d_blocks = d_products[place, : 4 * cells].split(cells, dim=1)
+            gates_backward_(d_out, (i, f, g, o), cell_before[place], squashed[place], d_c[:running], d_blocks)
             torch.mm(d_gates[place], w_recurrent, out=d_h[:running])
             if mask is not None:
                 d_h[:running].mul_(mask[:running])

@@ -64,6 +64,10 @@ class Packing:
         """The packed tokens of one step."""
         return slice(self.offsets[step], self.offsets[step + 1])
 
+    def order_of_steps(self, reverse: bool) -> Sequence[int]:
+        """The steps in the order in which a direction processes them."""
+        return range(self.steps - 1, -1, -1) if reverse else range(self.steps)
+
     def pack(self, padded: torch.Tensor) -> torch.Tensor:
         """
         Take the tokens out of a padded batch.

@@ -1,14 +1,37 @@
 """Jobs as a row of tensors, which is what an autograd function takes, and gradients of gradients for any of them."""
 
+from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
 import torch
 
-from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmWeights
+from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult, LstmWeights
 from elmo_plugin.engine.backends.reference import ReferenceBackend
 from elmo_plugin.engine.packing import Packing
 
 TENSORS_PER_JOB = 7
+TENSORS_PER_RESULT = 3
+
+
+@dataclass(frozen=True)
+class Call:
+    """
+    What of a call is no tensor.
+
+    # Parameters
+
+    packing, clips : of the call.
+    reverses : for each job, whether it goes backward.
+    """
+
+    packing: Packing
+    clips: Clips
+    reverses: Tuple[bool, ...]
+
+    @property
+    def n_tensors(self) -> int:
+        """Number of the tensors of all jobs."""
+        return len(self.reverses) * TENSORS_PER_JOB
 
 
 def tensors_of(job: LstmJob) -> Tuple[Optional[torch.Tensor], ...]:
@@ -35,11 +58,20 @@ def jobs_from(tensors: Sequence[Optional[torch.Tensor]], reverses: Sequence[bool
     return jobs
 
 
+def need_gradients(jobs: Sequence[LstmJob]) -> bool:
+    """Whether what the jobs give is to be differentiated."""
+    tensors = (tensor for job in jobs for tensor in tensors_of(job))
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def results_from(tensors: Sequence[torch.Tensor]) -> List[LstmResult]:
+    """The results whose tensors these are, one after the other."""
+    return [LstmResult(*tensors[at : at + TENSORS_PER_RESULT]) for at in range(0, len(tensors), TENSORS_PER_RESULT)]
+
+
 def gradients_by_autograd(
+    call: Call,
     tensors: Sequence[Optional[torch.Tensor]],
-    reverses: Sequence[bool],
-    packing: Packing,
-    clips: Clips,
     needed: Sequence[bool],
     arriving: Sequence[torch.Tensor],
 ) -> Tuple[Optional[torch.Tensor], ...]:
@@ -48,12 +80,12 @@ def gradients_by_autograd(
 
     # Parameters
 
-    tensors, reverses : of all jobs.
-    packing, clips : of the call.
+    call : the rest of it.
+    tensors : of all jobs.
     needed : for each tensor, whether its gradient is asked for.
     arriving : gradients of outputs, hidden and cell of each job.
     """
-    results = ReferenceBackend().run(jobs_from(tensors, reverses), packing, clips)
+    results = ReferenceBackend().run(jobs_from(tensors, call.reverses), call.packing, call.clips)
     made = [tensor for result in results for tensor in (result.outputs, result.hidden, result.cell)]
     pairs = [(tensor, grad) for tensor, grad in zip(made, arriving) if tensor.requires_grad]
     if not pairs:  # no token, so that nothing depends on anything

@@ -31,8 +31,7 @@ def _run(job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
     weights = job.weights
     hidden, cell = job.hidden, job.cell
     outputs: List[torch.Tensor] = [hidden[:0]] * packing.steps
-    steps = range(packing.steps)
-    for step in reversed(steps) if job.reverse else steps:
+    for step in packing.order_of_steps(job.reverse):
         running = packing.sizes[step]
         x = job.inputs[packing.block(step)]
         a = x @ weights.input.t() + hidden[:running] @ weights.recurrent.t() + weights.bias

@@ -8,8 +8,8 @@ import torch
 from elmo_plugin.engine.backends.base import FLOAT32, Backend, Clips, LstmJob, LstmResult
 from elmo_plugin.engine.backends.cpu import products
 from elmo_plugin.engine.backends.cpu.inference import infer
-from elmo_plugin.engine.backends.cpu.training import TENSORS_PER_RESULT, LstmLayer, Plan
-from elmo_plugin.engine.backends.flat_jobs import tensors_of
+from elmo_plugin.engine.backends.cpu.training import LstmLayer, Plan
+from elmo_plugin.engine.backends.flat_jobs import need_gradients, results_from, tensors_of
 from elmo_plugin.engine.backends.two_threads import run_both
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.packing import Packing
@@ -33,11 +33,9 @@ class CpuBackend(Backend):
         return products.unavailable_reason(precision)
 
     def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
-        tensors = [tensor for job in jobs for tensor in tensors_of(job)]
-        if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
+        if need_gradients(jobs):
             plan = Plan(packing, clips, tuple(job.reverse for job in jobs), side_by_side)
-            flat = LstmLayer.apply(plan, *tensors)
-            return [LstmResult(*flat[at : at + TENSORS_PER_RESULT]) for at in range(0, len(flat), TENSORS_PER_RESULT)]
+            return results_from(LstmLayer.apply(plan, *[tensor for job in jobs for tensor in tensors_of(job)]))
         with torch.no_grad():
             return side_by_side([partial(_infer, job, packing, clips) for job in jobs], jobs)
 

@@ -5,29 +5,24 @@ The input product is made for blocks of steps, so that the memory does not grow 
 cut into steps is cut for a whole block at once: for a small model the calls of a step take as long as its products.
 """
 
-from typing import Iterator, List, Optional, Sequence
+from typing import Iterator, List, Sequence
 
 import torch
 
 from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult
 from elmo_plugin.engine.backends.cpu.products import Products
+from elmo_plugin.engine.backends.gates import clip_
 from elmo_plugin.engine.packing import Packing
 
 # Tokens whose input products are made at once: enough for products at full speed, 64 MiB of gates for 4096 cells.
 BLOCK_TOKENS = 1024
 
 
-def order_of_steps(packing: Packing, reverse: bool) -> Iterator[int]:
-    """The steps in the order in which they are processed."""
-    steps = range(packing.steps)
-    return iter(reversed(steps)) if reverse else iter(steps)
-
-
 def blocks_of_steps(packing: Packing, reverse: bool) -> Iterator[List[int]]:
     """Cut the steps, in the order in which they are processed, into blocks of about `BLOCK_TOKENS` tokens."""
     block: List[int] = []
     tokens = 0
-    for step in order_of_steps(packing, reverse):
+    for step in packing.order_of_steps(reverse):
         if block and tokens + packing.sizes[step] > BLOCK_TOKENS:
             yield block
             block, tokens = [], 0
@@ -35,11 +30,6 @@ def blocks_of_steps(packing: Packing, reverse: bool) -> Iterator[List[int]]:
         tokens += packing.sizes[step]
     if block:
         yield block
-
-
-def clip_(x: torch.Tensor, bound: Optional[float]) -> torch.Tensor:
-    """Clip in place to plus and minus `bound`; None for no bound."""
-    return x if bound is None else x.clamp_(-bound, bound)
 
 
 def infer(job: LstmJob, packing: Packing, clips: Clips, products: Products) -> LstmResult:

@@ -55,7 +55,20 @@ class DenseProduct(Product):
         out.addmm_(x, self._right)
 
 
-class PackedProduct(Product):
+class _NewTensorProduct(Product):
+    """By an operator that takes no tensor to write to."""
+
+    @abstractmethod
+    def _multiply(self, x: torch.Tensor) -> torch.Tensor: ...
+
+    def into(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        out.copy_(self._multiply(x))
+
+    def add_to(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        out.add_(self._multiply(x))
+
+
+class PackedProduct(_NewTensorProduct):
     """By oneDNN; by the weight itself for a row or two."""
 
     def __init__(self, weight: torch.Tensor) -> None:
@@ -66,19 +79,13 @@ class PackedProduct(Product):
         return torch.ops.mkldnn._linear_pointwise(x, self._packed, None, "none", [], "")
 
     def into(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        if len(x) < MIN_PACKED_ROWS:
-            self._few.into(x, out)
-        else:
-            out.copy_(self._multiply(x))
+        (self._few.into if len(x) < MIN_PACKED_ROWS else super().into)(x, out)
 
     def add_to(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        if len(x) < MIN_PACKED_ROWS:
-            self._few.add_to(x, out)
-        else:
-            out.add_(self._multiply(x))
+        (self._few.add_to if len(x) < MIN_PACKED_ROWS else super().add_to)(x, out)
 
 
-class Float16Product(Product):
+class Float16Product(_NewTensorProduct):
     """Weights rounded to float16; inputs and sums in float32."""
 
     def __init__(self, weight: torch.Tensor) -> None:
@@ -87,14 +94,8 @@ class Float16Product(Product):
     def _multiply(self, x: torch.Tensor) -> torch.Tensor:
         return torch.ops.quantized.linear_dynamic_fp16(x.contiguous(), self._packed)
 
-    def into(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        out.copy_(self._multiply(x))
 
-    def add_to(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        out.add_(self._multiply(x))
-
-
-class Int8Product(Float16Product):
+class Int8Product(_NewTensorProduct):
     """Weights rounded to int8, a scale for each output; inputs to 7 bits, a scale for all rows of a call."""
 
     def __init__(self, weight: torch.Tensor) -> None:

@@ -9,38 +9,27 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import torch
 
-from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult
-from elmo_plugin.engine.backends.cpu.inference import clip_, order_of_steps
-from elmo_plugin.engine.backends.flat_jobs import TENSORS_PER_JOB, gradients_by_autograd, jobs_from
-from elmo_plugin.engine.packing import Packing
-
-TENSORS_PER_RESULT = 3
-
-
-def _activate(gates: torch.Tensor, cells: int) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Apply the gates' functions in place to `(rows, 4 cells)` and return the views i, f, g, o."""
-    gates[:, : 2 * cells].sigmoid_()
-    gates[:, 2 * cells : 3 * cells].tanh_()
-    gates[:, 3 * cells :].sigmoid_()
-    i, f, g, o = gates.split(cells, dim=1)
-    return i, f, g, o
+from elmo_plugin.engine.backends.base import LstmJob, LstmResult
+from elmo_plugin.engine.backends.flat_jobs import (
+    TENSORS_PER_JOB,
+    TENSORS_PER_RESULT,
+    Call,
+    gradients_by_autograd,
+    jobs_from,
+)
+from elmo_plugin.engine.backends.gates import activate_, clip_, gates_backward_
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Call):
     """
-    What of a call is no tensor.
+    A call on this backend.
 
     # Parameters
 
-    packing, clips : of the call.
-    reverses : for each job, whether it goes backward.
     side_by_side : runs one task for each job, and returns what they return.
     """
 
-    packing: Packing
-    clips: Clips
-    reverses: Tuple[bool, ...]
     side_by_side: Callable[[Sequence[Callable[[], Any]], Sequence[LstmJob]], List[Any]]
 
 
@@ -77,12 +66,10 @@ class LstmLayer(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
         plan: Plan = ctx.plan
         saved = ctx.saved_tensors
-        number = len(plan.reverses) * TENSORS_PER_JOB
+        tensors, tapes = saved[: plan.n_tensors], saved[plan.n_tensors :]
         if torch.is_grad_enabled():  # create_graph: the gradients are to be differentiated again
-            return (None,) + gradients_by_autograd(
-                saved[:number], plan.reverses, plan.packing, plan.clips, ctx.needs_input_grad[1:], grads
-            )
-        jobs, tapes = jobs_from(saved[:number], plan.reverses), saved[number:]
+            return (None,) + gradients_by_autograd(plan, tensors, ctx.needs_input_grad[1:], grads)
+        jobs = jobs_from(tensors, plan.reverses)
         tasks = []
         for index, job in enumerate(jobs):
             tape = _Tape(*tapes[index * _TENSORS_PER_TAPE : (index + 1) * _TENSORS_PER_TAPE])
@@ -111,13 +98,13 @@ def _record(job: LstmJob, plan: Plan) -> Tuple[LstmResult, _Tape]:
         cell=new((packing.tokens, cells)),
         outputs=new((packing.tokens, hidden.shape[1])),
     )
-    for step in order_of_steps(packing, job.reverse):
+    for step in packing.order_of_steps(job.reverse):
         running = packing.sizes[step]
         place = packing.block(step)
         tape.previous_hidden[place] = hidden[:running]
         tape.previous_cell[place] = cell[:running]
         gates[place].addmm_(hidden[:running], recurrent)
-        i, f, g, o = _activate(gates[place], cells)
+        i, f, g, o = activate_(gates[place], cells)
         c = torch.mul(f, cell[:running], out=tape.cell[place])
         clip_(c.addcmul_(i, g), clips.cell)
         h = o * torch.tanh(c)
@@ -150,7 +137,7 @@ def _backward(
     squashed = torch.tanh(tape.cell)  # (tokens, cells)
     projects = weights.projection is not None
     d_projected = torch.empty_like(tape.outputs) if projects else None
-    for step in reversed(list(order_of_steps(packing, job.reverse))):
+    for step in packing.order_of_steps(not job.reverse):
         running = packing.sizes[step]
         place = packing.block(step)
         d_h = d_hidden[:running] + d_outputs[place]
@@ -159,18 +146,15 @@ def _backward(
                 d_h.mul_(tape.outputs[place].abs() < clips.projection)
             d_projected[place] = d_h
             d_h = torch.mm(d_h, weights.projection)  # type: ignore[arg-type]
-        i, f, g, o = tape.gates[place].split(cells, dim=1)
-        d_i, d_f, d_g, d_o = d_gates[place].split(cells, dim=1)
-        s = squashed[place]
-        # d sigmoid(x) = y (1 - y), d tanh(x) = 1 - y ** 2
-        torch.ops.aten.sigmoid_backward.grad_input(d_h * s, o, grad_input=d_o)
-        d_c = torch.ops.aten.tanh_backward(d_h.mul_(o), s).add_(d_cell[:running])
-        if clips.cell is not None:
-            d_c.mul_(tape.cell[place].abs() < clips.cell)
-        torch.ops.aten.sigmoid_backward.grad_input(d_c * g, i, grad_input=d_i)
-        torch.ops.aten.sigmoid_backward.grad_input(d_c * tape.previous_cell[place], f, grad_input=d_f)
-        torch.ops.aten.tanh_backward.grad_input(d_c * i, g, grad_input=d_g)
-        torch.mul(d_c, f, out=d_cell[:running])
+        gates_backward_(
+            d_h,
+            tape.gates[place].split(cells, dim=1),
+            tape.previous_cell[place],
+            squashed[place],
+            d_cell[:running],
+            d_gates[place].split(cells, dim=1),
+            passes=None if clips.cell is None else tape.cell[place].abs() < clips.cell,
+        )
         torch.mm(d_gates[place], weights.recurrent, out=d_hidden[:running])
 
     def product(index: int, left: torch.Tensor, right: torch.Tensor) -> Optional[torch.Tensor]:

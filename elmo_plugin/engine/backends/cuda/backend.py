@@ -12,7 +12,7 @@ from elmo_plugin.engine.backends.cuda.memory import LayerShape
 from elmo_plugin.engine.backends.cuda.precision import check_dtypes, exact_products
 from elmo_plugin.engine.backends.cuda.runtime import Runtime
 from elmo_plugin.engine.backends.cuda.training import Plan, train
-from elmo_plugin.engine.backends.flat_jobs import tensors_of
+from elmo_plugin.engine.backends.flat_jobs import need_gradients
 from elmo_plugin.engine.errors import DeviceMemoryError, ShapeError
 from elmo_plugin.engine.packing import Packing
 
@@ -53,8 +53,7 @@ def run(shared: Runtime, jobs: Sequence[LstmJob], packing: Packing, clips: Clips
     `ShapeError` where dtypes differ or cannot be computed in. `DeviceMemoryError` where memory does not suffice.
     """
     results: List[LstmResult] = []
-    tensors = [tensor for job in jobs for tensor in tensors_of(job)]
-    trains = torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    trains = need_gradients(jobs)
     for group in _of_one_shape(jobs):
         results += _run_group(shared, group, packing, clips, trains)
     return results

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Dict, Optional, Union
+from typing import Dict, Optional
 
 import torch
 
 from elmo_plugin.engine.backends.base import Clips, LstmWeights
 from elmo_plugin.engine.backends.cuda.memory import LayerShape, Memory
 from elmo_plugin.engine.backends.cuda.schedule import Span
+from elmo_plugin.engine.backends.gates import activate_, clip_
 
 #: Rows up to which a graph of products over all rows pays. The rows that are not running are multiplied too there,
 #: which costs nothing while reading the weights takes longer than the arithmetic. From bytes and operations, not
@@ -109,14 +110,11 @@ class TorchSteps(Steps):
         places = _KnownPlaces(span, index) if span is not None else _PlacesOnDevice(memory, index, rows)
         sums = torch.addmm(places.take(memory.inputs), memory.hidden[:rows], weights.recurrent.t())
         gates = sums.to(memory.shape.cell_dtype)  # (rows, 4 cells)
-        gates[:, : 2 * cells].sigmoid_()
-        gates[:, 2 * cells : 3 * cells].tanh_()
-        gates[:, 3 * cells :].sigmoid_()
-        i, f, g, o = gates.split(cells, dim=1)
-        c = _clipped((f * memory.cell[:rows]).addcmul_(i, g), clips.cell)
+        i, f, g, o = activate_(gates, cells)
+        c = clip_((f * memory.cell[:rows]).addcmul_(i, g), clips.cell)
         h = (o * torch.tanh(c)).to(dtype)
         if weights.projection is not None:
-            h = _clipped(torch.mm(h, weights.projection.t()), clips.projection)
+            h = clip_(torch.mm(h, weights.projection.t()), clips.projection)
         places.keep(memory.cell, c)
         places.keep(memory.hidden, h)
         places.put(memory.outputs, h)
@@ -201,10 +199,3 @@ class _PlacesOnDevice:
     def keep(self, state: torch.Tensor, values: torch.Tensor) -> None:
         rows = values.shape[0]
         state[:rows] = torch.where(self._live, values, state[:rows])
-
-
-_Places = Union[_KnownPlaces, _PlacesOnDevice]
-
-
-def _clipped(x: torch.Tensor, bound: Optional[float]) -> torch.Tensor:
-    return x if bound is None else x.clamp_(-bound, bound)

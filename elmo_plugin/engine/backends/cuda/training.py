@@ -12,33 +12,36 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 import numpy as np
 import torch
 
-from elmo_plugin.engine.backends.base import Clips, LstmJob, LstmResult
+from elmo_plugin.engine.backends.base import LstmJob, LstmResult
 from elmo_plugin.engine.backends.cuda.lanes import Lanes
 from elmo_plugin.engine.backends.cuda.memory import LayerShape, Memory
 from elmo_plugin.engine.backends.cuda.precision import exact_products
 from elmo_plugin.engine.backends.cuda.schedule import span
 from elmo_plugin.engine.backends.cuda.steps import Steps
-from elmo_plugin.engine.backends.flat_jobs import TENSORS_PER_JOB, gradients_by_autograd, jobs_from, tensors_of
+from elmo_plugin.engine.backends.flat_jobs import (
+    TENSORS_PER_JOB,
+    TENSORS_PER_RESULT,
+    Call,
+    gradients_by_autograd,
+    jobs_from,
+    results_from,
+    tensors_of,
+)
 from elmo_plugin.engine.packing import Packing
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Call):
     """
-    What the gradients do not depend on.
+    A call on this backend.
 
     # Parameters
 
-    packing, clips : of the call.
-    reverses : of the jobs.
     steps : how a step is computed.
     lanes : where the jobs run side by side.
     guarded : runs a task and explains where memory does not suffice.
     """
 
-    packing: Packing
-    clips: Clips
-    reverses: Tuple[bool, ...]
     steps: Steps
     lanes: Lanes
     guarded: Callable[[Callable[[], Any]], Any]
@@ -53,8 +56,7 @@ def train(jobs: Sequence[LstmJob], plan: Plan) -> List[LstmResult]:
     jobs : of one layer, with contiguous weights, all of one shape and dtype.
     plan : the rest.
     """
-    flat = _Layer.apply(plan, *[tensor for job in jobs for tensor in tensors_of(job)])
-    return [LstmResult(*flat[start : start + 3]) for start in range(0, len(flat), 3)]
+    return results_from(_Layer.apply(plan, *[tensor for job in jobs for tensor in tensors_of(job)]))
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,8 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
         plan: Plan = ctx.plan
         saved = ctx.saved_tensors
-        number = len(plan.reverses) * TENSORS_PER_JOB
         if torch.is_grad_enabled():  # create_graph: the gradients are to be differentiated again
-            return (None,) + gradients_by_autograd(
-                saved[:number], plan.reverses, plan.packing, plan.clips, ctx.needs_input_grad[1:], grads
-            )
+            return (None,) + gradients_by_autograd(plan, saved[: plan.n_tensors], ctx.needs_input_grad[1:], grads)
         return (None,) + plan.guarded(partial(_backward, plan, saved, ctx.needs_input_grad[1:], grads))
 
 
@@ -137,12 +136,13 @@ def _backward(
     needed: Sequence[bool],
     grads: Sequence[torch.Tensor],
 ) -> Tuple[Optional[torch.Tensor], ...]:
-    number = len(plan.reverses) * TENSORS_PER_JOB
     going_back = []
-    for index, job in enumerate(jobs_from(saved[:number], plan.reverses)):
-        first = number + index * _TENSORS_PER_TAPE
+    for index, job in enumerate(jobs_from(saved[: plan.n_tensors], plan.reverses)):
+        first = plan.n_tensors + index * _TENSORS_PER_TAPE
         tape = _Tape(*saved[first : first + _TENSORS_PER_TAPE])  # type: ignore[arg-type]
-        going_back.append(_GoingBack(job, plan, tape, grads[index * 3 : index * 3 + 3]))
+        going_back.append(
+            _GoingBack(job, plan, tape, grads[index * TENSORS_PER_RESULT : (index + 1) * TENSORS_PER_RESULT])
+        )
     # Where the caller goes back inside autocast: the products here are of the dtype that went forward.
     with exact_products(going_back[0].device):
         plan.lanes.run([one.run for one in going_back])

@@ -19,7 +19,7 @@ def test_blocks_of_steps_change_nothing(monkeypatch, tokens):
     for reverse in (False, True):
         blocks = list(inference.blocks_of_steps(packing, reverse))
         assert len(blocks) > 1
-        assert [step for block in blocks for step in block] == list(inference.order_of_steps(packing, reverse))
+        assert [step for block in blocks for step in block] == list(packing.order_of_steps(reverse))
     in_blocks = run(backends.get("cpu"), random_jobs(LENGTHS), LENGTHS, TIGHT, trained=())
     for what, value in whole.items():
         assert_close(in_blocks[what], value, BACKEND[torch.float64], what)
