@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
@@ -10,8 +11,7 @@ from overrides import overrides
 
 if TYPE_CHECKING:
     from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
-    from elmo_plugin.engine.bilm import BiLm
-    from elmo_plugin.engine.softmax import LanguageModelSoftmax
+    from elmo_plugin.formats.weight_set import WeightSet
 
 
 @Subcommand.register("elmo-perplexity")
@@ -98,10 +98,15 @@ def measure_perplexity(
     from allennlp.common.checks import ConfigurationError
 
     from elmo_plugin.corpus.perplexity import score_corpus
+    from elmo_plugin.embedding.embedder import build_bilm
+    from elmo_plugin.embedding.scoring import build_softmax
 
     if batch_size < 1 or samples < 0:
         raise ConfigurationError(f"elmo-perplexity: batch size {batch_size}, {samples} samples; expected 1 and 0 up.")
-    bilm, softmax, words = _load(weights, vocabulary, state, cuda_device)
+    found, words = _load(weights, vocabulary)
+    device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+    bilm = build_bilm(found, state="warm" if state == "warm" else "reset", device=device)
+    softmax = build_softmax(found).to(device)
     parameters: Dict[str, Any] = {"task_reader": reader, "fields": fields}
     if like is not None:
         parameters, text = _read_like(like, text)
@@ -131,16 +136,11 @@ def measure_perplexity(
     }
 
 
-def _load(
-    weights: str, vocabulary: Optional[Path], state: str, cuda_device: int
-) -> Tuple["BiLm", "LanguageModelSoftmax", List[str]]:
-    import torch
+def _load(weights: str, vocabulary: Optional[Path]) -> Tuple["WeightSet", List[str]]:
+    """Read weights that have a softmax, and the words of its rows."""
     from allennlp.common.checks import ConfigurationError
 
     from elmo_plugin.corpus.vocabulary import read_vocabulary
-    from elmo_plugin.engine.bilm import BiLm
-    from elmo_plugin.engine.softmax import LanguageModelSoftmax
-    from elmo_plugin.engine.warm import warm_up
     from elmo_plugin.formats import read_weights
 
     found = read_weights(weights)
@@ -156,14 +156,7 @@ def _load(
             f"{'no vocabulary' if words is None else len(words)}. Give the vocabulary that it was trained with: "
             "--vocabulary FILE."
         )
-    bilm = BiLm(found.options, state="warm" if state == "warm" else "reset")
-    bilm.load_tensors(found.tensors, found.source)
-    softmax = LanguageModelSoftmax(len(words), found.options.lstm.projection_dim)
-    softmax.load_state_dict(found.softmax)
-    if bilm.warm is not None and not bilm.warm.is_set:
-        warm_up(bilm, vocabulary=words)
-    device = torch.device("cpu" if cuda_device < 0 else f"cuda:{cuda_device}")
-    return bilm.to(device), softmax.to(device), words
+    return replace(found, vocabulary=words), words
 
 
 def _read_like(config: str, text: List[str]) -> Tuple[Dict[str, Any], List[str]]:

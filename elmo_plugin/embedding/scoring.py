@@ -45,6 +45,26 @@ class LogProbabilities(NamedTuple):
         return float(np.exp(-total / (2 * (len(self.forward) + 1))))
 
 
+def build_softmax(weights: WeightSet) -> LanguageModelSoftmax:
+    """
+    Build the frozen softmax of a biLM.
+
+    # Raises
+
+    `OptionsError` where the weights came without one.
+    """
+    if weights.softmax is None:
+        raise OptionsError(
+            f"{weights.source}: these weights hold no softmax, which the probabilities of words are computed with. "
+            "The published biLMs came without it. Use weights that were written with their softmax, such as those "
+            'of the model "elmo_language_model".'
+        )
+    with torch.random.fork_rng(devices=[]):
+        softmax = LanguageModelSoftmax(*weights.softmax["weight"].shape)
+    softmax.load_state_dict(weights.softmax)
+    return softmax.requires_grad_(False)
+
+
 class LanguageModel:
     """
     A biLM with its softmax.
@@ -63,12 +83,7 @@ class LanguageModel:
     """
 
     def __init__(self, bilm: BiLm, weights: WeightSet) -> None:
-        if weights.softmax is None:
-            raise OptionsError(
-                f"{weights.source}: these weights hold no softmax, which the probabilities of words are computed with. "
-                "The published biLMs came without it. Use weights that were written with their softmax, such as those "
-                'of the model "elmo_language_model".'
-            )
+        softmax = build_softmax(weights)
         if weights.vocabulary is None:
             raise OptionsError(
                 f"{weights.source}: the softmax is there, but not the vocabulary that says which words its rows are. "
@@ -79,11 +94,7 @@ class LanguageModel:
         self._to_ids = SentenceIds(bilm, weights.vocabulary)
         ids = index_vocabulary(weights.vocabulary, weights.source)
         self._rows: Dict[str, int] = {word: number - 1 for word, number in ids.items()}
-        like = next(bilm.parameters())
-        with torch.random.fork_rng(devices=[]):
-            softmax = LanguageModelSoftmax(*weights.softmax["weight"].shape)
-        softmax.load_state_dict(weights.softmax)
-        self._softmax = softmax.to(device=like.device).requires_grad_(False)
+        self._softmax = softmax.to(next(bilm.parameters()).device)
 
     @torch.no_grad()
     def log_probabilities(self, sentence: Sequence[str]) -> LogProbabilities:
