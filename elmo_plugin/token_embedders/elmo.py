@@ -231,12 +231,18 @@ class ElmoEmbedder(TokenEmbedder):
     @overrides
     def set_extra_state(self, state: Any) -> None:
         """Refuse the weights of another biLM, also where their shapes happen to fit."""
-        saved = BiLmRecord.from_tensor(state, "the saved state of the token embedder elmo").options
-        ours = self.elmo.bilm.options
-        if (saved.lstm, _architecture(saved)) != (ours.lstm, _architecture(ours)):
+        record = BiLmRecord.from_tensor(state, "the saved state of the token embedder elmo")
+        saved, ours = record.options, self.elmo.bilm.options
+        if (saved.lstm, saved.lexicon, _architecture(saved)) != (ours.lstm, ours.lexicon, _architecture(ours)):
             raise ConfigurationError(
                 f"the saved model has a biLM with the options {saved.to_dict()}, but the weights of this configuration "
                 f"({self._source}) have {ours.to_dict()}. Use the weights that it was trained with."
+            )
+        if record.vocabulary != self._vocabulary:
+            raise ConfigurationError(
+                f"the saved model's biLM ({record.source}) knows other words, or the same ones in another order, than "
+                f"the weights of this configuration ({self._source}), from which the token indexer takes their ids. "
+                "Use the weights that it was trained with."
             )
 
     def _save_to_state_dict(self, *arguments: Any) -> None:

@@ -30,6 +30,7 @@ from elmo_plugin.formats import read_weights, write_weights
 from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 from elmo_plugin.token_indexers.elmo import ElmoIndexer
 from tests import tiny
+from tests.formats import many_langs
 
 TOLERANCE = 5e-6  # float32; the layers of the tiny biLM reach about 3
 
@@ -644,6 +645,25 @@ def test_weights_of_another_bilm_are_refused_where_the_shapes_fit(weights, tmp_p
 
     with pytest.raises(ConfigurationError, match="cell_clip"):
         build(weights=weights).load_state_dict(build(weights=str(tmp_path / "other")).state_dict())
+
+
+def test_weights_of_another_vocabulary_are_refused(word_level, tmp_path):
+    tiny.write_word_level(tmp_path / "other", ["cat", "the"])
+    saved = build(weights=word_level).state_dict()
+    (tmp_path / "words").rename(tmp_path / "moved")
+
+    build(weights=str(tmp_path / "moved")).load_state_dict(saved)
+    with pytest.raises(ConfigurationError, match="other words, or the same ones in another order"):
+        build(weights=str(tmp_path / "other")).load_state_dict(saved)
+
+
+def test_weights_of_other_characters_are_refused(tmp_path):
+    one, other = (many_langs.write(tmp_path / name, word_dim=0) for name in ("one", "other"))
+    characters = other / "char.dic"
+    characters.write_text(characters.read_text(encoding="utf-8").replace("h", "x"), encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match="lexicon"):
+        build(weights=str(one)).load_state_dict(build(weights=str(other)).state_dict())
 
 
 # The layer cache
