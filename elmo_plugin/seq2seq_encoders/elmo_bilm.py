@@ -161,7 +161,21 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
 
     @overrides
     def set_extra_state(self, state: Any) -> None:
-        """Nothing to do: what the record says was used to build the stack."""
+        """Refuse the weights of another biLM, also where their shapes happen to fit."""
+        if self._options is None or (isinstance(state, torch.Tensor) and not state.numel()):
+            return  # from scratch
+        saved = BiLmRecord.from_tensor(state, "the saved state of the encoder elmo_bilm").options.lstm
+        if saved != self._options.lstm:
+            raise ConfigurationError(
+                f"elmo_bilm: the saved model has a biLM with the options {saved}, but the weights of this "
+                f"configuration ({self._weights_name}) have {self._options.lstm}. Use the weights that it was trained "
+                "with."
+            )
+
+    def _load_from_state_dict(self, *arguments: Any) -> None:
+        super()._load_from_state_dict(*arguments)
+        # What was carried belongs to the weights that were there before.
+        self._keeper.reset()
 
 
 def _stack_of(found: WeightSet, backend: str) -> BiLstm:

@@ -127,6 +127,24 @@ def test_state_is_reset_unless_asked_otherwise(weights):
         carried.reset_states(torch.tensor([True, False, False]))
 
 
+def test_saved_and_loaded_starts_anew(weights):
+    encoder = build(weights=weights, state="carried")
+    first = encoder(inputs(6), MASK)
+
+    encoder.load_state_dict(encoder.state_dict())
+    assert torch.equal(encoder(inputs(6), MASK), first)
+
+
+def test_weights_of_another_bilm_are_refused_where_the_shapes_fit(weights, tmp_path):
+    tiny.write(tmp_path / "other", clip=1.0)
+    saved = build(weights=weights).state_dict()
+
+    build(weights=weights).load_state_dict(saved)
+    build(input_size=6, hidden_size=6, cell_size=12).load_state_dict(saved)
+    with pytest.raises(ConfigurationError, match=r"cell_clip=3\.0.*other\) have .*cell_clip=1\.0"):
+        build(weights=str(tmp_path / "other")).load_state_dict(saved)
+
+
 def test_padding_is_zero_and_a_batch_may_be_empty(weights):
     encoder = build(weights=weights)
     outputs = encoder(inputs(6), MASK)
