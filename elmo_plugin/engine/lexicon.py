@@ -103,9 +103,10 @@ class Lexicon:
 
     def batch(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
         """Convert sentences to one padded tensor, `(sentences, words, ids)`, int64, 0 where there is no word."""
-        return pad_sequence(
-            [torch.from_numpy(self.rows(sentence).astype(np.int64)) for sentence in sentences], batch_first=True
-        )
+        rows = [torch.from_numpy(self.rows(sentence).astype(np.int64)) for sentence in sentences]
+        if not rows:
+            return torch.zeros((0, 0, WORD_COLUMNS + self._max_characters), dtype=torch.int64)
+        return pad_sequence(rows, batch_first=True)
 
     def _row(self, word: str) -> bytes:
         word = word[: self._max_characters - 2]

@@ -49,6 +49,8 @@ def _converter(bilm: BiLm, vocabulary: Optional[List[str]]) -> Callable[[Sentenc
     if length is not None:
         return lambda sentences: batch_to_ids(sentences, length)
     index = index_vocabulary(vocabulary, "the biLM")
-    return lambda sentences: pad_sequence(
-        [torch.from_numpy(index_words(sentence, index)) for sentence in sentences], batch_first=True
-    )
+    return lambda sentences: _padded([torch.from_numpy(index_words(sentence, index)) for sentence in sentences])
+
+
+def _padded(rows: List[torch.Tensor]) -> torch.Tensor:
+    return pad_sequence(rows, batch_first=True) if rows else torch.zeros((0, 0), dtype=torch.int64)

@@ -48,6 +48,7 @@ def test_rows():
         [0, 3, begin, end, pad, pad, pad, pad],
     ]
     assert lexicon.batch([["ab"], [], ["a", "b"]]).shape == (3, 2, 8)
+    assert lexicon.batch([]).shape == (0, 0, 8)
 
 
 @pytest.mark.parametrize("word", SPECIAL_WORDS[:2])

@@ -141,6 +141,8 @@ def test_sentences_become_what_the_model_reads():
     assert SentenceIds(by_words, vocabulary)([["b", "x"], ["a"], []]).tolist() == [[5, 3], [4, 0], [0, 0]]
     length = by_characters.options.max_characters_per_token
     assert torch.equal(SentenceIds(by_characters)(SENTENCES), batch_to_ids(SENTENCES, length))
+    assert SentenceIds(by_words, vocabulary)([]).shape == (0, 0)
+    assert SentenceIds(by_characters)([]).shape == (0, 0, length)
 
 
 @pytest.mark.parametrize("policy", ["carried", "reset"])
