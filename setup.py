@@ -54,6 +54,7 @@ setup(
         "cache": ["lmdb"],  # AllenNLP brings it too
         "parquet": ["pyarrow>=12"],
         "ray": ["ray[data]>=2.9"],  # brings pyarrow too
+        "neighbors": ["faiss-cpu>=1.7.3"],  # for allennlp elmo-neighbors and elmo-probes
         "plots": ["matplotlib>=3.5"],  # for allennlp elmo-tables and elmo-benchmark --plot
         "vectors": ["gensim>=4"],  # for allennlp elmo-tables vectors
         "test": ["hypothesis", "pytest", "pytest-timeout"],

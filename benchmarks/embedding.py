@@ -20,7 +20,8 @@ from elmo_plugin.benchmark.text import Sentence, make_sentences, read_sentences
 from elmo_plugin.benchmark.timing import ratios, spread
 from elmo_plugin.elmo_embedder import ElmoEmbedder
 from elmo_plugin.embedding.embedder import SentenceEmbedder
-from elmo_plugin.embedding.run import Target, embed_text
+from elmo_plugin.embedding.run import embed_text
+from elmo_plugin.embedding.targets import Target
 from elmo_plugin.embedding.writers import names
 
 

@@ -16,8 +16,9 @@ import torch
 
 from elmo_plugin.embedding.embedder import CARRIED_ROWS, DEFAULT_WEIGHTS, SentenceEmbedder, build_bilm
 from elmo_plugin.embedding.layers import Choice
-from elmo_plugin.embedding.run import Target, check_target, embed_text
+from elmo_plugin.embedding.run import embed_text
 from elmo_plugin.embedding.scoring import LanguageModel, LogProbabilities, check_sentence
+from elmo_plugin.embedding.targets import Target, check_target
 from elmo_plugin.embedding.writers import Keys
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError

@@ -25,6 +25,7 @@ MAY_IMPORT: Dict[str, Set[str]] = {
     "corpus": {"engine", "corpus"},
     "embedding": {"engine", "formats", "embedding"},
     "elmo_embedder": {"engine", "formats", "embedding"},
+    "neighbors": {"engine", "formats", "embedding", "neighbors"},
     "adapters": BELOW_COMPONENTS,
     # what is more than the engine only inside functions: see tests/benchmark
     "benchmark": {"engine", "formats", "token_indexers", "benchmark", "__init__"},
@@ -40,9 +41,9 @@ EVERYTHING = set(MAY_IMPORT) | TOP
 
 # Other packages, anywhere in the part: None is any.
 MAY_USE = {"engine": {"numpy", "torch"}, "corpus": {"numpy", "torch"}}
-NO_ALLENNLP = {"formats", "embedding", "elmo_embedder"}
+NO_ALLENNLP = {"formats", "embedding", "elmo_embedder", "neighbors"}
 # Not installed with AllenNLP: never at module level, where a missing one would take the whole plugin away.
-OPTIONAL = {"lmdb", "triton", "tensorflow", "safetensors", "pyarrow", "pandas", "ray"}
+OPTIONAL = {"faiss", "lmdb", "triton", "tensorflow", "safetensors", "pyarrow", "pandas", "ray"}
 # The formats are readable without them.
 INSIDE_FUNCTIONS = {"formats": {"h5py"}, "embedding": {"h5py", "rich"}}
 
@@ -227,6 +228,6 @@ def test_every_module_imports_without_optional_packages() -> None:
     """As `--include-package elmo_plugin` does it."""
     pytest.importorskip("allennlp")
     run_without(
-        ["pandas", "pyarrow", "ray", "tensorflow", "triton"],
+        ["faiss", "pandas", "pyarrow", "ray", "tensorflow", "triton"],
         "from allennlp.common.util import import_module_and_submodules; import_module_and_submodules('elmo_plugin')",
     )

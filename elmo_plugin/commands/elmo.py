@@ -70,7 +70,8 @@ def embed_from_args(args: argparse.Namespace) -> None:
     """Embed, and say what was written."""
     from elmo_plugin.elmo_embedder import ElmoEmbedder
     from elmo_plugin.embedding.progress import ProgressDisplay
-    from elmo_plugin.embedding.run import Target, check_target, embed_text
+    from elmo_plugin.embedding.run import embed_text
+    from elmo_plugin.embedding.targets import Target, check_target
     from elmo_plugin.embedding.writers import Keys
 
     keys = Keys(args.use_sentence_keys, not args.forget_sentences)

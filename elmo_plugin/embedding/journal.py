@@ -48,7 +48,7 @@ class Journal:
     @property
     def is_begun(self) -> bool:
         """Whether there is a run to go on with."""
-        return (self.folder / _SETTINGS).is_file()
+        return is_begun(self.output)
 
     @property
     def unfinished_output(self) -> Path:
@@ -97,6 +97,13 @@ class Journal:
         # First what makes it a run to go on with: whatever is killed behind this line leaves nothing that counts.
         (self.folder / _SETTINGS).unlink()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.close()
+
+    def finish_as_folder(self) -> None:
+        """Let the folder itself, with its parts, be the output."""
+        if not FileLock.is_supported():  # Windows: no folder moves while a file in it is open
+            self.close()
+        put_in_place(self.folder, self.output)
         self.close()
 
     def remove_remains(self) -> None:
@@ -151,3 +158,8 @@ def differences(found: Mapping[str, Any], now: Mapping[str, Any], names: Collect
 def folder_of(output: Path) -> Path:
     """The folder of the run that writes an output."""
     return output.with_name(output.name + ".unfinished")
+
+
+def is_begun(output: Path) -> bool:
+    """Whether there is an unfinished run that writes an output."""
+    return (folder_of(output) / _SETTINGS).is_file()

@@ -16,11 +16,20 @@ from elmo_plugin.engine.lstm import LstmState
 
 _SUMMARY = "part.json"
 _STATE = ("state/hidden.npy", "state/cell.npy")
-_WINDOW = ("lengths.npy", "text", "vectors.npy")
 _VERSION = 1
 
 #: of a zip entry, so that equal parts are equal files.
 DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class _Entries(NamedTuple):
+    lengths: str = "lengths.npy"
+    text: str = "text"
+    vectors: str = "vectors.npy"
+
+
+#: of each window, behind its number and a slash
+ENTRIES = _Entries()
 
 
 class WindowVectors(NamedTuple):
@@ -87,7 +96,7 @@ class PartWriter:
 
     def add(self, window: WindowVectors) -> None:
         """Append a window."""
-        lengths, text, vectors = (f"{self._windows}/{name}" for name in _WINDOW)
+        lengths, text, vectors = (f"{self._windows}/{name}" for name in ENTRIES)
         write_array(self._archive, lengths, window.lengths)
         self._archive.writestr(zipfile.ZipInfo(text, DATE), json.dumps([window.first, window.texts]))
         write_array(self._archive, vectors, window.vectors)
@@ -108,11 +117,21 @@ class PartWriter:
         self._archive.close()
 
 
-def read_summary(path: Path) -> Optional[PartSummary]:
-    """Read what a part says about itself, or None where the file is damaged."""
+def read_summary(path: Path, is_checked: bool = True) -> Optional[PartSummary]:
+    """
+    Read what a part says about itself.
+
+    # Parameters
+
+    is_checked : compare the content of the whole file with its checksums.
+
+    # Returns
+
+    None where the file is damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:
+            if is_checked and archive.testzip() is not None:
                 return None
             content = json.loads(archive.read(_SUMMARY))
             if content.pop("version") != _VERSION:
@@ -126,9 +145,9 @@ def read_windows(path: Path, summary: PartSummary) -> Iterator[WindowVectors]:
     """Yield the windows of a part."""
     with zipfile.ZipFile(path) as archive:
         for index in range(summary.windows):
-            lengths, text, vectors = (f"{index}/{name}" for name in _WINDOW)
+            lengths, text, vectors = (f"{index}/{name}" for name in ENTRIES)
             first, texts = json.loads(archive.read(text))
-            yield WindowVectors(first, texts, _read_array(archive, lengths), _read_array(archive, vectors))
+            yield WindowVectors(first, texts, read_array(archive, lengths), read_array(archive, vectors))
 
 
 def read_state(path: Path) -> Optional[LstmState]:
@@ -136,7 +155,7 @@ def read_state(path: Path) -> Optional[LstmState]:
     with zipfile.ZipFile(path) as archive:
         if _STATE[0] not in archive.namelist():
             return None
-        hidden, cell = (torch.from_numpy(_read_array(archive, name)) for name in _STATE)
+        hidden, cell = (torch.from_numpy(read_array(archive, name)) for name in _STATE)
     return LstmState(hidden, cell)
 
 
@@ -151,6 +170,7 @@ def write_array(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None
             target.write(contiguous.reshape(-1).view(np.uint8).data)
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """Read an array that `write_array` wrote."""
     with archive.open(name) as source:
         return np.lib.format.read_array(source, allow_pickle=False)

@@ -11,10 +11,11 @@ from elmo_plugin.embedding.background import BackgroundThread
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.embedding.journal import Journal, differences
 from elmo_plugin.embedding.part_file import PartSummary, WindowVectors, read_state
-from elmo_plugin.embedding.store import VectorStore
-from elmo_plugin.embedding.text import STANDARD_INPUT, TextLine, TextReader, escaped_token
+from elmo_plugin.embedding.store import PartStore
+from elmo_plugin.embedding.targets import AnyTarget, check_target
+from elmo_plugin.embedding.text import TextLine, TextReader, escaped_token
 from elmo_plugin.embedding.windows import Limits, windows
-from elmo_plugin.embedding.writers import Description, Keys, read_description, writer_class
+from elmo_plugin.embedding.writers import Description
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.lstm import LstmState
@@ -50,27 +51,9 @@ class Progress(NamedTuple):
     fraction: Optional[float]
 
 
-class Target(NamedTuple):
-    """
-    What to write.
-
-    # Parameters
-
-    path : the file; what is there is replaced when the new one is whole.
-    format : one of `elmo_plugin.embedding.writers.names()`.
-    keys : how lines are named.
-    resume : go on with the run that was interrupted.
-    """
-
-    path: Path
-    format: str = "hdf5"
-    keys: Keys = Keys()
-    resume: bool = False
-
-
 def embed_text(
     source: Union[str, Path, IO],
-    target: Target,
+    target: AnyTarget,
     embedder: SentenceEmbedder,
     errors: str = "strict",
     on_progress: Optional[Callable[[Progress], None]] = None,
@@ -102,29 +85,10 @@ def embed_text(
             run.journal.close()
 
 
-def check_target(source: Union[str, Path, IO], target: Target) -> None:
-    """
-    Refuse, before anything is loaded, what cannot be written or read.
-
-    # Raises
-
-    `OptionsError`, `FileNotFoundError`.
-    """
-    writer_class(target.format).check(target.keys)
-    if target.path.is_dir():
-        raise OptionsError(f"{target.path}: is a folder, expected the file to write.")
-    if not isinstance(source, (str, Path)) or source == STANDARD_INPUT:
-        return
-    if not Path(source).exists():
-        raise FileNotFoundError(f"{source}: no such file, expected text with a tokenised sentence a line.")
-    if target.path.exists() and target.path.samefile(source):
-        raise OptionsError(f"{target.path}: is the text, expected another file to write.")
-
-
 class _Run:
     def __init__(
         self,
-        target: Target,
+        target: AnyTarget,
         embedder: SentenceEmbedder,
         errors: str,
         on_progress: Optional[Callable[[Progress], None]],
@@ -145,17 +109,16 @@ class _Run:
             "layers": embedder.choice.name,
             "num_layers": shape[0] if len(shape) == 2 else 1,
             "dim": shape[-1],
+            **target.about(),
         }
         self.journal = Journal(target.path, self._settings(errors))
         self._progress = Progress(0, 0, 0, None)
 
     def _settings(self, errors: str) -> Dict[str, Any]:
-        plan, keys = self._embedder.plan, self._target.keys
+        plan = self._embedder.plan
         return {
             **self._about,
-            "format": self._target.format,
-            "use_sentence_keys": keys.by_sentence,
-            "forget_sentences": not keys.with_index,
+            **self._target.settings(),
             "errors": errors,
             "batch_tokens": plan.tokens,
             "batch_size": plan.rows,
@@ -167,17 +130,14 @@ class _Run:
         self._embedder.carried = None
         self._start_behind(parts[-1] if parts else None, reader)
         is_repeatable = self._embedder.bilm.state != CARRIED
-        writer = writer_class(self._target.format)(
-            self.journal.unfinished_output, self._shape, self._target.keys, is_repeatable
-        )
-        store = VectorStore(self.journal, writer, len(parts))
+        store = self._target.store(self.journal, parts, self._shape, is_repeatable)
         thread = BackgroundThread(waiting=1)
         try:
             for part in parts:
                 thread.put(store.copy, part)
             self._report(reader)
             self._embed(reader, store, thread)
-            thread.put(writer.close, self._describe(reader))
+            thread.put(store.close, self._describe(reader))
             thread.finish()
         except BaseException:
             thread.stop()
@@ -188,14 +148,14 @@ class _Run:
             )
             raise
         thread.stop()
-        self.journal.finish()
+        store.finish()
         return self._progress
 
     def check_finished(self, reader: TextReader) -> Progress:
         """Look whether the output is that of this run already."""
         while reader.skip(1 << 20):
             pass
-        found, expected = read_description(self._target.path), self._describe(reader)
+        found, expected = self._target.description(), self._describe(reader)
         table = differences(found, expected, expected)
         if table:
             raise OptionsError(
@@ -227,7 +187,7 @@ class _Run:
         self._embedder.carried = read_state(self.journal.path_of(part))
         self._progress = Progress(part.lines, part.tokens, 0, None)
 
-    def _embed(self, reader: TextReader, store: VectorStore, thread: BackgroundThread) -> None:
+    def _embed(self, reader: TextReader, store: PartStore, thread: BackgroundThread) -> None:
         size = 0
         self._embedder.begin_part()
         for window in windows(self._checked(reader), self._limits):

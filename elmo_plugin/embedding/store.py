@@ -1,42 +1,47 @@
 """Windows of vectors on their way to the disk."""
 
+import json
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Optional
 
+import numpy as np
+
+from elmo_plugin.embedding.durable import write_durably
 from elmo_plugin.embedding.journal import Journal
 from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, read_windows
-from elmo_plugin.embedding.writers import VectorWriter
+from elmo_plugin.embedding.writers import Description, VectorWriter
+from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
 
+#: in a folder of parts, what it says about itself
+DESCRIPTION = "description.json"
 
-class VectorStore:
+
+class PartStore(ABC):
     """
-    Where windows go: into the part that is being written, and into the output.
+    Where windows go: into the part that is being written, and on into the output.
 
     # Parameters
 
     journal : has the parts.
-    writer : of the output.
     parts : finished parts of the journal.
     """
 
-    def __init__(self, journal: Journal, writer: VectorWriter, parts: int) -> None:
+    def __init__(self, journal: Journal, parts: int) -> None:
         self._journal = journal
-        self._writer = writer
         self._number = parts
         self._part: Optional[PartWriter] = None
 
+    @abstractmethod
     def copy(self, part: PartSummary) -> None:
         """Put a finished part into the output."""
-        for window in read_windows(self._journal.path_of(part), part):
-            self._writer.add(window)
 
     def add(self, window: WindowVectors) -> None:
-        """Put a window into both."""
+        """Put a window into the part and into the output."""
         if self._part is None:
             self._part = self._journal.part(self._number)
         self._part.add(window)
-        self._writer.add(window)
 
     def commit(self, summary: PartSummary, state: Optional[LstmState]) -> None:
         """Let the windows that were added since the last call be a part, and be lasting."""
@@ -45,9 +50,80 @@ class VectorStore:
         self._part = None
         self._number += 1
 
+    @abstractmethod
+    def close(self, description: Description) -> None:
+        """Finish the output, with a description of what is in it."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Let the output take its place."""
+
     def abandon(self) -> None:
-        """Let go of both files. On a full disk that fails too, which is no news."""
-        for file in (self._part, self._writer):
-            if file is not None:
-                with suppress(OSError, RuntimeError, ValueError):
-                    file.abandon()
+        """Let go of the files. On a full disk that fails too, which is no news."""
+        if self._part is not None:
+            with suppress(OSError, RuntimeError, ValueError):
+                self._part.abandon()
+
+
+class FileStore(PartStore):
+    """The output is one file; the parts are only there to go on after an interruption."""
+
+    def __init__(self, journal: Journal, parts: int, writer: VectorWriter) -> None:
+        super().__init__(journal, parts)
+        self._writer = writer
+
+    def copy(self, part: PartSummary) -> None:
+        for window in read_windows(self._journal.path_of(part), part):
+            self._writer.add(window)
+
+    def add(self, window: WindowVectors) -> None:
+        super().add(window)
+        self._writer.add(window)
+
+    def close(self, description: Description) -> None:
+        self._writer.close(description)
+
+    def finish(self) -> None:
+        self._journal.finish()
+
+    def abandon(self) -> None:
+        super().abandon()
+        with suppress(OSError, RuntimeError, ValueError):
+            self._writer.abandon()
+
+
+class FolderStore(PartStore):
+    """
+    The output is the folder of the parts, each layer of a window in one piece.
+
+    # Parameters
+
+    dtype : of the vectors.
+    """
+
+    def __init__(self, journal: Journal, parts: int, dtype: str) -> None:
+        super().__init__(journal, parts)
+        self._dtype = dtype
+
+    def copy(self, part: PartSummary) -> None:
+        pass  # it is where it belongs
+
+    def add(self, window: WindowVectors) -> None:
+        vectors = window.vectors
+        by_layer = (vectors if vectors.ndim == 3 else vectors[:, None]).transpose(1, 0, 2)
+        with np.errstate(over="ignore"):
+            stored = by_layer.astype(self._dtype)
+        if not np.isfinite(stored).all():
+            raise OptionsError(
+                f"lines {window.first + 1} to {window.first + len(window.texts)}: a vector has numbers that "
+                f"{self._dtype} does not hold (the largest is {np.abs(vectors).max():g}). Use float32; if they are not "
+                "finite there either, the weights are damaged."
+            )
+        super().add(window._replace(vectors=stored))
+
+    def close(self, description: Description) -> None:
+        content = json.dumps({**description, "parts": self._number}, indent=1)
+        write_durably(self._journal.folder / DESCRIPTION, content.encode("utf-8"))
+
+    def finish(self) -> None:
+        self._journal.finish_as_folder()

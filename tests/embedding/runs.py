@@ -13,7 +13,8 @@ import torch
 
 from elmo_plugin.embedding import run
 from elmo_plugin.embedding.embedder import SentenceEmbedder, build_bilm
-from elmo_plugin.embedding.run import Target, embed_text
+from elmo_plugin.embedding.run import embed_text
+from elmo_plugin.embedding.targets import Target
 from elmo_plugin.embedding.writers import Keys
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.formats import read_pair

@@ -6,7 +6,8 @@ import pytest
 
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.embedding.journal import folder_of
-from elmo_plugin.embedding.run import Target, check_target, embed_text
+from elmo_plugin.embedding.run import embed_text
+from elmo_plugin.embedding.targets import Target, check_target
 from elmo_plugin.embedding.writers import Keys, names, read_description
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from tests.embedding.runs import make_embedder, small_parts, write_text
