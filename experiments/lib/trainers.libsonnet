@@ -12,6 +12,8 @@
     num_epochs: epochs,
     [if patience != null then "patience"]: patience,
   },
+  // Validate and keep a moving average of the weights, which swings less from epoch to epoch and from seed to seed.
+  averaged(decay):: { moving_average: { type: "exponential", decay: decay } },
   // Halve the learning rate behind every epoch without a gain in `validation_metric`, which is to be large.
   halved:: { learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: 0 } },
   // Merged into a whole configuration.

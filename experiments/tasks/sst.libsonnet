@@ -18,8 +18,8 @@ function(
   min_phrase_tokens=null,  // null: train on whole sentences alone
   files=data.sst,
   batch_size=32,
-  trainer=trainers.adam(lr=0.001, epochs=6, patience=3),
-) trainers.seeds(1) {
+  trainer=trainers.adam(lr=0.001, epochs=6, patience=3) + trainers.averaged(0.998),
+) local are_pretrained = std.objectHas(words, "pretrained_file"); trainers.seeds(1) {
   local where = if elmo == null then null else elmo_where,
   local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state }),
   local at_output = entry.output_dim > 0,
@@ -46,9 +46,9 @@ function(
   test_data_path: files.test,
   evaluate_on_test: true,
   // The words of the other parts only where they have vectors.
-  [if !std.objectHas(words, "pretrained_file") then "datasets_for_vocab_creation"]: ["train"],
+  [if !are_pretrained then "datasets_for_vocab_creation"]: ["train"],
   // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
-  vocabulary: { min_count: { tokens: if std.objectHas(words, "pretrained_file") then 1 else 2 }, tokens_to_add: { labels: data.sst.labels } },
+  vocabulary: { min_count: { tokens: if are_pretrained then 1 else 2 }, tokens_to_add: { labels: data.sst.labels } },
   model: {
     type: if at_output then "elmo_bcn" else "bcn",
     text_field_embedder: { token_embedders: { words: words } + entry.embedders },
@@ -68,7 +68,7 @@ function(
       dropout: [dropout, dropout, 0.0],
     },
     // Of random word vectors AllenNLP's default would make too small ones to learn from soon.
-    [if !std.objectHas(words, "pretrained_file") then "initializer"]: {
+    [if !are_pretrained then "initializer"]: {
       regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]],
     },
     [if std.length(entry.penalties) > 0 then "regularizer"]: { regexes: entry.penalties },
