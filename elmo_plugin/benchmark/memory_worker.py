@@ -30,7 +30,7 @@ def main(text: str) -> Dict[str, int]:
     torch.set_num_threads(request.threads)
     device = torch.device(request.device)
     ids = torch.from_numpy(np.load(request.ids))
-    meter = _CudaMeter(device) if device.type == "cuda" else _ProcessMeter()
+    meter = _CudaMeter(device) if device.type == "cuda" else ProcessMeter()
     before = meter.now()
     peer = _build(request, device)
     gc.collect()
@@ -64,7 +64,7 @@ def _build(request: Request, device: torch.device) -> Peer:
     return entry.build(Model(request.size, weights.options, weights.tensors), setting, request.precision)
 
 
-class _ProcessMeter:
+class ProcessMeter:
     """Resident memory as the kernel counts it."""
 
     def now(self) -> int:
