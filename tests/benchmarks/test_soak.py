@@ -12,7 +12,7 @@ def test_it_notes_memory_and_judges_its_growth(capsys, monkeypatch):
     main = runpy.run_path(str(SCRIPT))["main"]
 
     def run(allowed):
-        monkeypatch.setattr("sys.argv", ["soak.py", "--batches", "12", "--notes", "6", "--allowed", allowed])
+        monkeypatch.setattr("sys.argv", ["soak.py", "--batches", "12", "--notes", "6", f"--allowed={allowed}"])
         return main()
 
     assert run("1e9") == 0
