@@ -47,6 +47,11 @@ def starting_options(
         if content.get("char_cnn") is None:
             content.setdefault("n_tokens_vocab", len(words))
         found = BiLmOptions.from_dict(content, source=where)
+    if found.lexicon is not None:
+        raise ConfigurationError(
+            f"{where}: the biLM knows its characters by name (ELMoForManyLangs), but the reader 'elmo_corpus' gives "
+            "the bytes of words. Such a biLM cannot be trained; the token embedder 'elmo' can use it and tune it."
+        )
     if found.n_tokens_vocab not in (None, len(words)):
         raise ConfigurationError(
             f"{where}: the options say n_tokens_vocab {found.n_tokens_vocab}, but the vocabulary has {len(words)} "

@@ -19,6 +19,7 @@ from elmo_plugin.engine.errors import ShapeError  # noqa: E402
 from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
 from elmo_plugin.models.elmo_language_model import ElmoLanguageModel  # noqa: E402
 from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: E402
+from tests.formats import many_langs  # noqa: E402
 
 OPTIONS = {
     "lstm": {
@@ -456,3 +457,12 @@ def test_options_or_weights(corpus):
     for parameters in ({}, {"options": OPTIONS, "weights": "builtin"}):
         with pytest.raises(ConfigurationError, match="either the options of a new biLM, or the weights"):
             ElmoLanguageModel(vocab, **parameters)
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+def test_a_bilm_that_does_not_read_bytes_is_refused(corpus, tmp_path, word_dim):
+    folder = many_langs.write(tmp_path / "m", word_dim=word_dim)
+    vocab = ElmoCorpusVocabulary.from_corpus(corpus=str(corpus))
+
+    with pytest.raises(ConfigurationError, match="characters by name"):
+        ElmoLanguageModel(vocab, weights=str(folder), new_softmax=True, n_negative_samples=8)
