@@ -10,6 +10,7 @@ a changed biLM never meets vectors of the old one. What is read is checked; what
 
 import hashlib
 import logging
+import math
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Union
 
@@ -75,8 +76,11 @@ class LayerCache:
     ) -> None:
         if dtype is not None and dtype not in DTYPES:
             raise OptionsError(f"dtype of the layer cache is {dtype!r}; choose one of {list(DTYPES)}, or none.")
-        if isinstance(max_gigabytes, bool) or not isinstance(max_gigabytes, (int, float)) or not max_gigabytes > 0:
-            raise OptionsError(f"max_gigabytes of the layer cache is {max_gigabytes!r}, expected a number above 0.")
+        is_number = isinstance(max_gigabytes, (int, float)) and not isinstance(max_gigabytes, bool)
+        if not is_number or not 0 < max_gigabytes < math.inf:
+            raise OptionsError(
+                f"max_gigabytes of the layer cache is {max_gigabytes!r}, expected a number above 0, not infinite."
+            )
         self.folder = Path(folder)
         self.dtype = dtype
         self.max_gigabytes = max_gigabytes

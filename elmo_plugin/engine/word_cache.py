@@ -3,6 +3,7 @@ The vectors of words of a frozen token encoder, kept across batches: text repeat
 of the work of a small biLM.
 """
 
+import math
 import threading
 from collections import OrderedDict
 from typing import Any, Callable, Dict, List, Optional, Sequence
@@ -39,8 +40,8 @@ class WordCache:
     """
 
     def __init__(self, megabytes: float = MEGABYTES) -> None:
-        if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not megabytes > 0:
-            raise OptionsError(f"size of the word cache is {megabytes!r}, expected megabytes above 0.")
+        if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes < math.inf:
+            raise OptionsError(f"size of the word cache is {megabytes!r}, expected megabytes above 0, not infinite.")
         self.megabytes = megabytes
         self._begin()
 
@@ -120,10 +121,14 @@ class _Words:
         assert self._table is not None
         capacity = len(self._table)
         slots = []
-        for key in keys[:capacity]:
-            slots.append(len(self._slots) if len(self._slots) < capacity else self._slots.popitem(last=False)[1])
-            self._slots[key] = slots[-1]
-        self._table[slots] = vectors[:capacity]
+        try:
+            for key in keys[:capacity]:
+                slots.append(len(self._slots) if len(self._slots) < capacity else self._slots.popitem(last=False)[1])
+                self._slots[key] = slots[-1]
+            self._table[slots] = vectors[:capacity]
+        except BaseException:  # out of memory, or interrupted: no word may stay that has another one's vector
+            self._slots.clear()
+            raise
 
 
 def _keys(ids: torch.Tensor) -> List[bytes]:

@@ -565,7 +565,7 @@ def test_unknown_dtype(folder, dtype):
         LayerCache(folder, dtype=dtype)
 
 
-@pytest.mark.parametrize("size", [0, -1, True, "16", float("nan")], ids=str)
+@pytest.mark.parametrize("size", [0, -1, True, "16", float("nan"), float("inf")], ids=str)
 def test_size_that_is_none(folder, size):
     with pytest.raises(OptionsError, match="max_gigabytes of the layer cache is .*expected a number above 0"):
         LayerCache(folder, max_gigabytes=size)

@@ -82,6 +82,28 @@ def test_the_word_that_was_not_used_for_longest_makes_room(encoder):
     assert size(cache) == 2
 
 
+class FullMemory:
+    """A table that nothing can be written to."""
+
+    def __len__(self):
+        return 4
+
+    def __setitem__(self, slots, vectors):
+        raise MemoryError
+
+
+def test_a_word_whose_vector_could_not_be_written_is_forgotten(encoder):
+    cache = WordCache()
+    cache.vectors(ids_of("a"), encoder, [WEIGHTS])
+    words = cache._words._held.value
+    table, words._table = words._table, FullMemory()
+    with pytest.raises(MemoryError):
+        cache.vectors(ids_of("b"), encoder, [WEIGHTS])
+    words._table = table
+
+    assert torch.equal(cache.vectors(ids_of("a", "b"), encoder, [WEIGHTS]), Encoder()(ids_of("a", "b")))
+
+
 @settings(deadline=None)
 @given(st.integers(1, 5), st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=8), max_size=8))
 def test_any_text_in_any_room(capacity, batches):
@@ -164,7 +186,7 @@ def test_a_second_thread_goes_without(encoder):
     assert size(cache) == 1
 
 
-@pytest.mark.parametrize("megabytes", [0, -1, "64", True, float("nan")], ids=str)
+@pytest.mark.parametrize("megabytes", [0, -1, "64", True, float("nan"), float("inf")], ids=str)
 def test_a_size_is_above_zero(megabytes):
     with pytest.raises(OptionsError, match="size of the word cache is .*, expected megabytes above 0"):
         WordCache(megabytes)
