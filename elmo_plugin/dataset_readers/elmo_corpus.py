@@ -47,6 +47,11 @@ class ElmoCorpusReader(DatasetReader):
     ) -> None:
         # Each process opens its share of the text; AllenNLP would share that out again.
         super().__init__(manual_distributed_sharding=True, **kwargs)
+        if self.max_instances is not None:
+            raise ConfigurationError(
+                f"dataset reader 'elmo_corpus': max_instances is {self.max_instances}, but the data loader "
+                "'elmo_corpus' reads text, not instances. Give max_sentences."
+            )
         if (fields is not None or distinct) and task_reader is None:
             raise ConfigurationError(
                 "dataset reader 'elmo_corpus': fields and distinct belong to a task_reader, missing."

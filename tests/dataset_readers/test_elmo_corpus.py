@@ -28,6 +28,11 @@ def test_cut(text):
     assert ElmoCorpusReader(max_sentences=2).corpus(text).counts().tokens == 3
 
 
+def test_the_number_of_instances_is_no_way_to_cut():
+    with pytest.raises(ConfigurationError, match="max_instances is 2, .*Give max_sentences"):
+        ElmoCorpusReader(max_instances=2)
+
+
 def test_each_process_reads_its_share_once(text, tmp_path):
     distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/meeting", rank=0, world_size=1)
     try:
