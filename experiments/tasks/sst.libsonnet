@@ -18,7 +18,7 @@ function(
   min_phrase_tokens=null,  // null: train on whole sentences alone
   files=data.sst,
   batch_size=32,
-  trainer=trainers.adam(lr=0.001, epochs=6, patience=3) + trainers.averaged(0.998),
+  trainer=trainers.adam(lr=0.001, epochs=10, patience=2) + trainers.averaged(0.998),
 ) local are_pretrained = std.objectHas(words, "pretrained_file"); trainers.seeds(1) {
   local where = if elmo == null then null else elmo_where,
   local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state }),
