@@ -2,6 +2,8 @@
 
 from typing import List, Sequence
 
+import torch
+
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.engine.sentence_ids import SentenceIds
@@ -31,7 +33,7 @@ def largest_differences(one: WeightSet, other: WeightSet, sentences: Sequence[Se
 
     # Returns
 
-    The largest absolute difference of each layer, the token layer first.
+    The largest absolute difference of each layer, the token layer first; NaN where a vector is none.
 
     # Raises
 
@@ -47,15 +49,15 @@ def largest_differences(one: WeightSet, other: WeightSet, sentences: Sequence[Se
         raise WeightFileError("the text to compare the biLMs on has no words, expected one sentence or more.")
     bilms = [_built(weights) for weights in (one, other)]
     to_ids = [SentenceIds(bilm, weights.vocabulary) for bilm, weights in zip(bilms, (one, other))]
-    differences = [0.0] * one.options.num_layers
+    differences = torch.zeros(one.options.num_layers, dtype=torch.float64)
     for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
         batch = [list(sentence) for sentence in sentences[start : start + _SENTENCES_AT_ONCE] if sentence]
         if not batch:
             continue
         packed = [bilm.run(convert(batch)) for bilm, convert in zip(bilms, to_ids)]
-        for layer, (ours, theirs) in enumerate(zip(packed[0].layers, packed[1].layers)):
-            differences[layer] = max(differences[layer], float((ours - theirs).abs().max()))
-    return differences
+        found = [(ours - theirs).abs().max().double() for ours, theirs in zip(packed[0].layers, packed[1].layers)]
+        differences = torch.maximum(differences, torch.stack(found))  # unlike Python's max, keeps what is not a number
+    return differences.tolist()
 
 
 def _built(weights: WeightSet) -> BiLm:

@@ -97,14 +97,14 @@ def write(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") ->
 
     # Raises
 
-    `WeightFileError` for an unknown dtype, for a weight that the dtype cannot hold, or for a file that cannot be
-    written.
+    `FormatError` for an unknown dtype, `WeightFileError` for a weight that the dtype cannot hold, or for a file that
+    cannot be written.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     if dtype not in DTYPES:
-        raise WeightFileError(f"{path}: unknown dtype {dtype!r}; choose one of {list(DTYPES)}.")
+        raise FormatError(f"{path}: unknown dtype {dtype!r}; choose one of {list(DTYPES)}.")
     weights.check()
     header: Dict[str, Any] = {
         "format_version": FORMAT_VERSION,

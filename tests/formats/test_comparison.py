@@ -1,6 +1,8 @@
 import dataclasses
+import math
 
 import pytest
+import torch
 
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.formats import read_weights
@@ -17,6 +19,17 @@ def test_equal_and_changed_weights(tmp_path):
     tokens, first, second = largest_differences(weights, changed, SENTENCES * 20)
 
     assert tokens == first == 0 < second < 0.1
+
+
+def test_vectors_that_are_no_numbers_are_not_equal(tmp_path):
+    """Weights are finite whose products are infinite, and infinite less infinite is no number."""
+    tiny.write(tmp_path)
+    weights = read_weights(tmp_path)
+    name = "token_encoder.projection.weight"
+    huge = dataclasses.replace(weights, tensors={**weights.tensors, name: torch.full_like(weights.tensors[name], 3e38)})
+    tokens, *_ = largest_differences(huge, huge, SENTENCES)
+
+    assert math.isnan(tokens)
 
 
 def test_what_cannot_be_compared(tmp_path):
