@@ -206,13 +206,19 @@ def _reset_embedder(self: Any) -> None:
 
 def _is_walked_over() -> bool:
     """Whether this import is part of `--include-package elmo_plugin`, which asks for the components only."""
+    is_walked_over = False
     frame = sys._getframe()
     while frame is not None:
+        names = frame.f_locals
         if frame.f_code.co_name == "import_module_and_submodules":
-            if frame.f_locals.get("package_name") == __name__.rpartition(".")[0]:
-                return True
+            is_walked_over |= names.get("package_name") == __name__.rpartition(".")[0]
+        elif is_walked_over:
+            # A later turn of AllenNLP's loop over the packages may ask for this one, and would not run it again.
+            packages = names.get("include_package") or getattr(names.get("args"), "include_package", None)
+            if __name__ in (packages or ()):
+                return False
         frame = frame.f_back  # type: ignore[assignment]
-    return False
+    return is_walked_over
 
 
 if not _is_walked_over():

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from argparse import Namespace
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -433,6 +434,30 @@ def test_including_the_package_does_not_switch_it_on(monkeypatch):
     monkeypatch.delitem(sys.modules, "elmo_plugin.drop_in")
     import_module_and_submodules("elmo_plugin.drop_in")
     assert stock._ElmoBiLm.forward is not before
+    sys.modules["elmo_plugin.drop_in"].uninstall()
+    assert stock._ElmoBiLm.forward is before
+
+
+def include_as_the_program(packages):
+    args = Namespace(include_package=packages)
+    for package_name in args.include_package:
+        import_module_and_submodules(package_name)
+
+
+def include_as_a_process_of_a_distributed_training(packages):
+    include_package = packages
+    for package_name in include_package:
+        import_module_and_submodules(package_name)
+
+
+@pytest.mark.parametrize("include", [include_as_the_program, include_as_a_process_of_a_distributed_training])
+def test_named_behind_the_whole_package_it_is_switched_on(include, monkeypatch):
+    before = stock._ElmoBiLm.forward
+    for packages, is_on in ((["elmo_plugin"], False), (["elmo_plugin", "elmo_plugin.drop_in"], True)):
+        monkeypatch.delitem(sys.modules, "elmo_plugin.drop_in")
+        include(packages)
+        assert (stock._ElmoBiLm.forward is not before) == is_on
+
     sys.modules["elmo_plugin.drop_in"].uninstall()
     assert stock._ElmoBiLm.forward is before
 
