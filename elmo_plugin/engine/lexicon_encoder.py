@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from elmo_plugin.engine.character_encoder import CharacterCnnEncoder
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.lexicon import (
     BEGIN_SENTENCE_WORD,
@@ -16,7 +17,6 @@ from elmo_plugin.engine.lexicon import (
     num_character_ids,
 )
 from elmo_plugin.engine.options import BiLmOptions
-from elmo_plugin.engine.token_encoder import CharacterCnnEncoder
 
 
 class LexiconEncoder(CharacterCnnEncoder):

@@ -6,11 +6,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_plugin.engine import token_encoder
+from elmo_plugin.engine import character_encoder
+from elmo_plugin.engine.character_encoder import CharacterCnnEncoder
 from elmo_plugin.engine.characters import words_to_ids
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.options import BiLmOptions, CharCnnOptions, LstmOptions
-from elmo_plugin.engine.token_encoder import CharacterCnnEncoder, WordEncoder, build_token_encoder
+from elmo_plugin.engine.token_encoder import WordEncoder, build_token_encoder
 from tests.engine import equations, models
 from tests.engine.tolerance import LAYERS, assert_close
 
@@ -70,9 +71,9 @@ def test_both_ways_to_the_strongest_window_are_equal():
     """With gradients it is found by a convolution, without by products."""
     encoder, source = encoder_and_weights()
     ids = torch.from_numpy(words_to_ids(WORDS))
-    assert token_encoder._prefers_products(encoder.char_embedding)
+    assert character_encoder._prefers_products(encoder.char_embedding)
     encoder.char_embedding.requires_grad_()
-    assert not token_encoder._prefers_products(encoder.char_embedding)
+    assert not character_encoder._prefers_products(encoder.char_embedding)
 
     assert_equals_the_equations(encoder, source, ids)
 
@@ -80,7 +81,7 @@ def test_both_ways_to_the_strongest_window_are_equal():
 def test_pieces_change_nothing(monkeypatch):
     encoder, source = encoder_and_weights()
     ids = torch.from_numpy(words_to_ids([*WORDS, *map(str, range(20))]))
-    monkeypatch.setattr(token_encoder, "WORDS_AT_ONCE", 3)
+    monkeypatch.setattr(character_encoder, "WORDS_AT_ONCE", 3)
 
     assert_equals_the_equations(encoder, source, ids)
 
