@@ -7,19 +7,22 @@ Every key is used or refused: an option that this engine would ignore could chan
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from elmo_plugin.engine.errors import OptionsError
-from elmo_plugin.engine.json_section import JsonSection, boolean, bound, count, one_of, optional, positive, shortened
-from elmo_plugin.engine.option_values import (
-    ACTIVATIONS,
-    CHARACTER_COUNTS,
-    MAX_CHARACTERS_PER_TOKEN,
-    distinct_texts,
-    filter_pairs,
-    row_length,
-    vocabulary_size,
+from elmo_plugin.engine.json_section import JsonSection, boolean, optional, positive
+from elmo_plugin.engine.option_sections import (
+    CharCnnOptions,
+    LexiconOptions,
+    LstmOptions,
+    char_cnn_from,
+    check_option,
+    lexicon_from,
+    lstm_from,
 )
+from elmo_plugin.engine.option_values import vocabulary_size
+
+__all__ = ["BiLmOptions", "CharCnnOptions", "LexiconOptions", "LstmOptions"]
 
 # What bilm-tf writes for training. It does not change the architecture and is kept as it is.
 TRAINING_KEYS = (
@@ -35,8 +38,9 @@ TRAINING_KEYS = (
     "unroll_steps",
 )
 
-_LSTM_KEYS = ("dim", "projection_dim", "n_layers", "cell_clip", "proj_clip", "use_skip_connections")
-_CNN_KEYS = ("activation", "embedding", "filters", "n_highway", "n_characters", "max_characters_per_token")
+_WORD_LEVEL = "the number of words, because the token layer has a table of them"
+_CNN_OF_LEXICON = "the character CNN that reads the characters of the lexicon"
+
 _TOP_KEYS = (
     "lstm",
     "char_cnn",
@@ -45,103 +49,6 @@ _TOP_KEYS = (
     "bidirectional",
     "share_embedding_softmax",
 ) + TRAINING_KEYS
-
-
-@dataclass(frozen=True)
-class CharCnnOptions:
-    """
-    The character CNN of the token layer (Kim et al. 2015, as used by Jozefowicz et al. 2016).
-
-    # Parameters
-
-    embedding_dim : width of a character vector.
-    filters : `(width in characters, number of filters)` of each convolution.
-    n_highway : highway layers behind the convolutions; 0 for none.
-    activation : "relu" or "tanh", applied to the maximum over positions.
-    max_characters_per_token : length of a row of character ids, the two word boundaries included.
-    n_characters : 261 or 262; kept as it was read, both name the same table.
-    """
-
-    embedding_dim: int
-    filters: Tuple[Tuple[int, int], ...]
-    n_highway: int = 0
-    activation: str = "relu"
-    max_characters_per_token: int = MAX_CHARACTERS_PER_TOKEN
-    n_characters: int = 262
-
-    def __post_init__(self) -> None:
-        _check("embedding_dim", self.embedding_dim, positive)
-        # Lists become tuples, so that equal options are equal however they were given.
-        object.__setattr__(self, "filters", _check("filters", self.filters, filter_pairs))
-        _check("n_highway", self.n_highway, count)
-        _check("activation", self.activation, one_of(ACTIVATIONS))
-        _check("max_characters_per_token", self.max_characters_per_token, row_length)
-        _check("n_characters", self.n_characters, one_of(CHARACTER_COUNTS))
-        if max(width for width, _ in self.filters) > self.max_characters_per_token:
-            expected = _NOT_WIDER.format(self.max_characters_per_token)
-            raise OptionsError(f"filters are {self.filters}, expected {expected}.")
-
-    @property
-    def num_filters(self) -> int:
-        """Sum of the filters of all widths: the F of the weight layouts."""
-        return sum(count for _, count in self.filters)
-
-
-@dataclass(frozen=True)
-class LexiconOptions:
-    """
-    Characters and words that a biLM knows by name, where others know the 256 bytes (ELMoForManyLangs).
-
-    # Parameters
-
-    characters : the characters of the CNN, in the order of their vectors; all others are one unknown character.
-    word_dim : width of the vectors of words that are used beside the CNN; 0 for none.
-    """
-
-    characters: Tuple[str, ...]
-    word_dim: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "characters", _check("characters", self.characters, distinct_texts))
-        _check("word_dim", self.word_dim, count)
-
-
-@dataclass(frozen=True)
-class LstmOptions:
-    """
-    The stack of projected LSTMs (Sak et al. 2014), the same for both directions.
-
-    # Parameters
-
-    dim : cells of each layer and direction.
-    projection_dim : width of a direction's output. Equal to `dim` means that there is no projection.
-    n_layers : layers of each direction.
-    cell_clip, proj_clip : bound on the absolute value of the cell state and of the projection; None for no bound.
-        As in TensorFlow's cell, `proj_clip` has no effect where there is no projection.
-    use_skip_connections : add the input of every layer but the first to its output.
-    """
-
-    dim: int
-    projection_dim: int
-    n_layers: int = 2
-    cell_clip: Optional[float] = None
-    proj_clip: Optional[float] = None
-    use_skip_connections: bool = False
-
-    def __post_init__(self) -> None:
-        _check("dim", self.dim, positive)
-        _check("projection_dim", self.projection_dim, positive)
-        _check("n_layers", self.n_layers, positive)
-        _check("cell_clip", self.cell_clip, optional(bound))
-        _check("proj_clip", self.proj_clip, optional(bound))
-        _check("use_skip_connections", self.use_skip_connections, boolean)
-        if self.projection_dim > self.dim:
-            expected = _NARROWER.format(self.dim)
-            raise OptionsError(f"projection_dim is {self.projection_dim}, expected {expected}.")
-
-    @property
-    def has_projection(self) -> bool:
-        return self.dim != self.projection_dim
 
 
 @dataclass(frozen=True)
@@ -168,11 +75,11 @@ class BiLmOptions:
         if self.lexicon is not None and self.char_cnn is None:
             raise OptionsError(f"char_cnn is None, expected {_CNN_OF_LEXICON}.")
         if self.char_cnn is not None and not self.needs_vocabulary:
-            _check("n_tokens_vocab", self.n_tokens_vocab, optional(positive))
+            check_option("n_tokens_vocab", self.n_tokens_vocab, optional(positive))
         elif self.n_tokens_vocab is None:
             raise OptionsError(f"n_tokens_vocab is None, expected {_WORD_LEVEL}.")
         else:
-            _check("n_tokens_vocab", self.n_tokens_vocab, vocabulary_size)
+            check_option("n_tokens_vocab", self.n_tokens_vocab, vocabulary_size)
 
     @property
     def is_word_level(self) -> bool:
@@ -236,9 +143,9 @@ class BiLmOptions:
             top.fail("bidirectional", "true: a language model of one direction has no ELMo layers")
         if top.get("share_embedding_softmax", boolean, False) is not False:
             top.fail("share_embedding_softmax", "false: tied embedding and softmax weights are not implemented")
-        lstm = _lstm_from(top.section("lstm"))
-        char_cnn = _char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
-        lexicon = _lexicon_from(top.section("lexicon")) if data.get("lexicon") is not None else None
+        lstm = lstm_from(top.section("lstm"))
+        char_cnn = char_cnn_from(top.section("char_cnn")) if data.get("char_cnn") is not None else None
+        lexicon = lexicon_from(top.section("lexicon")) if data.get("lexicon") is not None else None
         if lexicon is not None and char_cnn is None:
             top.fail("char_cnn", _CNN_OF_LEXICON)
         has_words = char_cnn is None or (lexicon is not None and lexicon.word_dim > 0)
@@ -274,56 +181,3 @@ class BiLmOptions:
             data["n_tokens_vocab"] = self.n_tokens_vocab
         data.update(self.training)
         return data
-
-
-def _lstm_from(section: JsonSection) -> LstmOptions:
-    section.refuse_unknown(_LSTM_KEYS)
-    options = {
-        "dim": section.require("dim", positive),
-        "projection_dim": section.require("projection_dim", positive),
-        "n_layers": section.get("n_layers", positive, 1),
-        "cell_clip": section.get("cell_clip", optional(bound), None),
-        "proj_clip": section.get("proj_clip", optional(bound), None),
-        "use_skip_connections": section.get("use_skip_connections", boolean, False),
-    }
-    if options["projection_dim"] > options["dim"]:
-        section.fail("projection_dim", _NARROWER.format(options["dim"]))
-    return LstmOptions(**options)
-
-
-def _char_cnn_from(section: JsonSection) -> CharCnnOptions:
-    section.refuse_unknown(_CNN_KEYS)
-    embedding = section.section("embedding")
-    embedding.refuse_unknown(("dim",))
-    options = {
-        "embedding_dim": embedding.require("dim", positive),
-        "filters": section.require("filters", filter_pairs),
-        "n_highway": section.get("n_highway", optional(count), 0) or 0,
-        "activation": section.get("activation", one_of(ACTIVATIONS), "relu"),
-        "max_characters_per_token": section.get("max_characters_per_token", row_length, MAX_CHARACTERS_PER_TOKEN),
-        "n_characters": section.get("n_characters", one_of(CHARACTER_COUNTS), 262),
-    }
-    if max(width for width, _ in options["filters"]) > options["max_characters_per_token"]:
-        section.fail("filters", _NOT_WIDER.format(options["max_characters_per_token"]))
-    return CharCnnOptions(**options)
-
-
-def _lexicon_from(section: JsonSection) -> LexiconOptions:
-    section.refuse_unknown(("characters", "word_dim"))
-    return LexiconOptions(
-        characters=section.require("characters", distinct_texts), word_dim=section.get("word_dim", count, 0)
-    )
-
-
-_WORD_LEVEL = "the number of words, because the token layer has a table of them"
-_CNN_OF_LEXICON = "the character CNN that reads the characters of the lexicon"
-_NARROWER = "at most dim ({}), because a projection narrows the output"
-_NOT_WIDER = "widths of at most max_characters_per_token ({})"
-
-
-def _check(name: str, value: Any, convert: Callable[[Any], Any]) -> Any:
-    """Hold an option that was given in code to what holds for those in files, and return it converted."""
-    try:
-        return convert(value)
-    except ValueError as error:
-        raise OptionsError(f"{name} is {shortened(value)}, expected {error}.") from error
