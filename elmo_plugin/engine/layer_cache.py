@@ -21,8 +21,9 @@ from elmo_plugin.engine.bilm import BiLm, PackedLayers
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.fingerprint import Fingerprint
 from elmo_plugin.engine.generation import Entry, load_lmdb
-from elmo_plugin.engine.layer_store import LayerStore, StoreFailed, StoreFull, open_store
+from elmo_plugin.engine.layer_store import LayerStore, StoreFailed, StoreFull
 from elmo_plugin.engine.layer_table import LayerTable
+from elmo_plugin.engine.open_stores import open_store
 from elmo_plugin.engine.packing import Packing
 from elmo_plugin.engine.state import CARRIED
 

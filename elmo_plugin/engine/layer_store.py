@@ -13,7 +13,6 @@ import re
 import shutil
 import threading
 import uuid
-import weakref
 from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Set
 
@@ -57,7 +56,7 @@ class StoreFailed(EngineError):
 
 class LayerStore:
     """
-    The folder, open in this process. Use `open_store`, so that a process opens a folder once.
+    The folder, open in this process. Use `open_stores.open_store`, so that a process opens a folder once.
 
     # Parameters
 
@@ -270,48 +269,3 @@ def _mark(folder: Path) -> None:
         raise FormatError(f"{marker}: not the description of a layer cache ({error!r}). Delete {folder}.") from error
     if found != FORMAT:
         raise FormatError(f"{marker}: format {found!r}, expected {FORMAT!r}. Choose another folder.")
-
-
-_stores: "weakref.WeakValueDictionary[str, LayerStore]" = weakref.WeakValueDictionary()
-_lock = threading.RLock()
-
-
-def open_store(folder: Path) -> LayerStore:
-    """
-    Open the folder of a layer cache, or give the store that this process has open there.
-
-    LMDB must not be opened twice in one process.
-
-    # Raises
-
-    As `LayerStore`.
-    """
-    name = os.path.realpath(str(folder.expanduser()))
-    with _lock:
-        store = _stores.get(name)
-        if store is None or not (store.folder / MARKER).exists():
-            store = LayerStore(Path(name))
-            _stores[name] = store
-        return store
-
-
-_paused: List[LayerStore] = []
-
-
-def _before_fork() -> None:
-    """An environment of LMDB must not reach a child process: close all, and let nobody open them meanwhile."""
-    _lock.acquire()
-    _paused.extend(_stores.values())
-    for store in _paused:
-        store.lock.acquire()
-        store.close()
-
-
-def _after_fork() -> None:
-    while _paused:
-        _paused.pop().lock.release()
-    _lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

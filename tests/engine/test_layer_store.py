@@ -1,6 +1,5 @@
 """The folder of a layer cache: what it gives back, limits, other processes, damage, and what it refuses."""
 
-import hashlib
 import json
 import logging
 import multiprocessing
@@ -8,10 +7,8 @@ import os
 import resource
 import shutil
 import signal
-import struct
 import sys
 import time
-import zlib
 
 import pytest
 
@@ -21,44 +18,12 @@ from elmo_plugin.engine import layer_store
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.engine.generation import DATA, SMALLEST, USED, Generation, GenerationFull
-from elmo_plugin.engine.layer_store import LOCK, MARKER, LayerStore, StoreFailed, StoreFull, open_store
+from elmo_plugin.engine.layer_store import LOCK, MARKER, LayerStore, StoreFailed, StoreFull
+from tests.engine.store_entries import ONE, TWO, entry, read, write
 
 fork = multiprocessing.get_context("fork")
 
-ONE, TWO = "1" * 32, "2" * 32
-PLENTY = 1 << 30
 MEGABYTE = 1 << 20
-
-
-def entry(number, size=300):
-    """A key and a value that says by itself whether it is sound."""
-    key = hashlib.blake2b(str(number).encode(), digest_size=16).digest()
-    body = (key * (size // 16 + 1))[:size]
-    return key, struct.pack("<I", zlib.crc32(body)) + body
-
-
-def is_sound(value):
-    return len(value) > 4 and zlib.crc32(value[4:]) == struct.unpack_from("<I", value)[0]
-
-
-def read(store, fingerprint, numbers, size=300):
-    """Which of the entries are there; whatever is taken is what was written."""
-    wanted = [entry(number, size) for number in numbers]
-    taken = {}
-
-    def take(place, value):
-        if not is_sound(value):
-            return False
-        taken[place] = bytes(value)
-        return True
-
-    found = store.read(fingerprint, [key for key, _ in wanted], take)
-    assert {place: wanted[place][1] for place, is_found in enumerate(found) if is_found} == taken
-    return found
-
-
-def write(store, fingerprint, numbers, size=300, max_bytes=PLENTY):
-    store.write(fingerprint, [entry(number, size) for number in numbers], max_bytes)
 
 
 def generations(folder):
@@ -98,25 +63,6 @@ def test_it_lasts(folder):
     write(LayerStore(folder), ONE, range(5))
 
     assert all(read(LayerStore(folder), ONE, range(5)))
-
-
-def test_process_opens_a_folder_once(folder, tmp_path):
-    first = open_store(folder)
-    (tmp_path / "link").symlink_to(folder)
-
-    assert open_store(folder) is open_store(tmp_path / "link") is open_store(folder / ".." / "cache") is first
-    assert open_store(tmp_path / "other") is not first
-
-
-def test_folder_that_was_deleted_and_made_again(folder):
-    old = open_store(folder)
-    write(old, ONE, [0])
-    shutil.rmtree(folder)
-    new = open_store(folder)
-
-    assert read(new, ONE, [0]) == [False]
-    write(new, ONE, [0])
-    assert read(new, ONE, [0]) == [True]
 
 
 def test_folder_that_vanishes_while_it_is_open(folder):
@@ -380,37 +326,6 @@ def test_writer_that_has_stopped_delays_nobody_twice(folder, monkeypatch):
         assert (time.monotonic() - begin >= 0.2) is waits
     other.release()
     write(store, ONE, [0])
-    assert read(store, ONE, [0]) == [True]
-
-
-def test_after_a_fork_both_go_on(folder):
-    store = open_store(folder)
-    write(store, ONE, [0])
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            assert read(store, ONE, [0]) == [True]
-            write(store, ONE, [1])
-            code = 0 if read(open_store(folder), ONE, [0, 1]) == [True, True] else 2
-        finally:
-            os._exit(code)
-    write(store, ONE, [2])
-    assert os.waitpid(child, 0)[1] == 0
-
-    assert read(store, ONE, [0, 1, 2]) == [True] * 3
-    write(store, ONE, [3])
-    assert read(store, ONE, [0, 1, 2, 3]) == [True] * 4
-
-
-def test_nothing_is_open_while_a_process_forks(folder):
-    store = open_store(folder)
-    write(store, ONE, [0])
-    layer_store._before_fork()
-    try:
-        assert all(generation._environment is None for generation in store._generations.values())
-    finally:
-        layer_store._after_fork()
     assert read(store, ONE, [0]) == [True]
 
 
