@@ -134,7 +134,7 @@ def _verify(weights: WeightSet, target: Path, sentences: Sequence[Sequence[str]]
     differences = largest_differences(weights, read_weights(target, softmax=False), sentences)
     for layer, difference in enumerate(differences):
         print(f"layer {layer}: largest difference {difference:.3g}")
-    if not max(differences) <= tolerance:
+    if not all(difference <= tolerance for difference in differences):
         print(f"{target}: differs from {weights.source} by more than {tolerance:g}.")
         sys.exit(1)
     print(f"Within {tolerance:g} over {sum(map(len, sentences)):,} words.")

@@ -95,6 +95,15 @@ def test_what_is_written_wrongly_is_found(tmp_path, run, monkeypatch, capsys):
     assert "differs from" in capsys.readouterr().out
 
 
+def test_vectors_that_are_no_numbers_are_not_within_any_tolerance(tmp_path, run, monkeypatch, capsys):
+    tiny.write(tmp_path / "a")
+    weights = read_weights(tmp_path / "a")
+    monkeypatch.setattr("elmo_plugin.formats.comparison.largest_differences", lambda *args: [0.0, float("nan"), 0.0])
+    with pytest.raises(SystemExit):
+        elmo_convert._verify(weights, tmp_path / "a" / "weights.hdf5", [["a"]], 1e-6)
+    assert "layer 1: largest difference nan" in capsys.readouterr().out
+
+
 def test_options_given_with_the_source(tmp_path, run):
     options_file, weight_file = tiny.write(tmp_path / "a")
     (tmp_path / "a" / "options.json").rename(tmp_path / "o.json")
