@@ -32,7 +32,7 @@ def describe(device: torch.device) -> Dict[str, Any]:
         "packages": {name: _version(name) for name in _PACKAGES},
         "mkl": torch.backends.mkl.is_available(),
         "elmo_plugin": elmo_plugin.__version__,
-        "commit": _commit(),
+        "commit": commit(),
     }
 
 
@@ -52,6 +52,17 @@ def last_level_cache(device: torch.device) -> Optional[int]:
         text = path.read_text().strip()
         sizes.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}[text[-1]])
     return max(sizes, default=None)
+
+
+def commit() -> Optional[str]:
+    """Name the commit of this package's checkout, with "-dirty" where files of the package differ from it."""
+    folder = Path(elmo_plugin.__file__).parent
+    try:
+        name = _git(folder, "rev-parse", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return name + ("-dirty" if changed else "")
 
 
 def _cpu_model() -> str:
@@ -87,17 +98,6 @@ def _version(name: str) -> Optional[str]:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _commit() -> Optional[str]:
-    """The commit of the checkout that this package is in, with "-dirty" where files of the package differ from it."""
-    folder = Path(elmo_plugin.__file__).parent
-    try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--", ".")
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commit + ("-dirty" if changed else "")
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -29,6 +29,10 @@ class ElmoTables(Subcommand):
         for action, function in ((run, run_from_args), (show, show_from_args), (check, check_from_args)):
             _add_cells(action)
             action.set_defaults(func=function)
+        items = actions.add_parser("items", help="score each item by a trained model, for the test over items")
+        items.add_argument("folder", type=Path, help="of a finished training")
+        items.add_argument("--split", choices=("test", "development"), default="test", help="default: %(default)s")
+        items.set_defaults(func=items_from_args)
         run.add_argument("--cache", type=Path, help="keep the layers of the biLM in this folder, for all runs")
         vectors = actions.add_parser("vectors", help="train the word vectors of the small scale (needs gensim)")
         vectors.add_argument("corpus", help="the text: one tokenised sentence a line; files, a folder or a pattern")
@@ -97,18 +101,24 @@ def run_from_args(args: argparse.Namespace) -> None:
 
 
 def show_from_args(args: argparse.Namespace) -> None:
-    """Print the table, and write it as Markdown and CSV."""
+    """Print what there is, and write it as Markdown, CSV, LaTeX and PNG."""
     from rich.console import Console
 
-    from elmo_plugin.reproduction import print_table
-    from elmo_plugin.reproduction.tables import collect
+    from elmo_plugin.reproduction.report import report
+    from elmo_plugin.reproduction.results import collect
 
-    plan = _plan_of(args)
-    rows = collect(plan)
-    title = f"{args.table}, {args.scale} scale, biLM {args.bilm}: percent, mean ± standard deviation over seeds"
-    print_table.show(title, rows, Console())
-    for path in print_table.write(title, rows, args.runs / args.scale, args.table):
+    rows = collect(_plan_of(args))
+    for path in report(args.table, rows, args.scale, args.bilm, args.runs / args.scale, Console()):
         print(path)
+
+
+def items_from_args(args: argparse.Namespace) -> None:
+    """Score the items, and say what they come to."""
+    from elmo_plugin.reproduction.items import evaluate, path_of
+
+    items = evaluate(args.folder, args.split)
+    path = path_of(args.folder, args.split)
+    print(f"{len(items.numbers):,} items, {items.score} {100 * items.corpus_score():.1f}: {path}")
 
 
 def vectors_from_args(args: argparse.Namespace) -> None:

@@ -53,7 +53,7 @@ def run_all(options: argparse.Namespace, console: Console) -> None:
         else:
             console.print(f"[bold]{run.command_line()}[/bold]", markup=True)
             training.train(run)
-        results[run.config].append(training.collect(run.folder))
+        results[run.config].append(training.collect(run.folder, with_mixes=True))
     console.rule("Result")
     baseline, elmo = (results[config] for config in options.configs)
     table.show(baseline, elmo, console)

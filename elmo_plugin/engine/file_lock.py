@@ -3,7 +3,7 @@
 import os
 import time
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 fcntl: Any
 try:
@@ -33,6 +33,11 @@ class FileLock:
     @property
     def is_held(self) -> bool:
         return self._descriptor is not None
+
+    @property
+    def descriptors(self) -> Tuple[int, ...]:
+        """For `pass_fds` of `subprocess`: a process that inherits them has the lock too, until it ends."""
+        return () if fcntl is None or self._descriptor is None else (self._descriptor,)
 
     @staticmethod
     def is_supported() -> bool:

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 SCALES = ("small", "paper")
-TABLES = ("table1", "table2", "table3", "figure1")
+TABLES = ("table1", "table2", "table3", "figure1", "figure2")
 BASELINE = "baseline"
 
+#: where the cells of a table are that has some, or all, from another one
+_FOLDERS = {"figure1": ("figure1", "table1"), "figure2": ("table1",)}
+_PERCENT = re.compile(r", (\d+(?:\.\d+)?) % of the training data: ")
 _PAPER = re.compile(r": (test|development) (.+?) (\d+\.\d+)(?: ± (\d+\.\d+))?\.$")
 
 
@@ -31,6 +34,7 @@ class Cell:
     split : "test" or "development", what the paper scores.
     paper : the paper's score in percent; None where it prints none.
     paper_deviation : and its spread over seeds.
+    percent : of the training data that are used.
     """
 
     config: Path
@@ -39,22 +43,31 @@ class Cell:
     split: str
     paper: Optional[float] = None
     paper_deviation: Optional[float] = None
+    percent: float = 100.0
 
     @property
-    def name(self) -> str:
-        """The cell in a table."""
-        return f"{self.task}_{self.variant}"
+    def is_baseline(self) -> bool:
+        """Whether it is the task's model without ELMo."""
+        return self.variant.partition("_")[0] == BASELINE
 
 
 def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = None) -> List[Cell]:
     """
     Find the cells of a table, or those of some tasks.
 
+    Figure 1 goes up to all of the training data, which is table 1; figure 2 shows what the models of table 1 learn.
+
     # Raises
 
     `CellError` where there is no such table or task.
     """
-    cells = [_read(path) for path in sorted((experiments / table).glob("*.jsonnet"))]
+    folders = [experiments / name for name in _FOLDERS.get(table, (table,))]
+    cells = [_read(path) for folder in folders for path in sorted(folder.glob("*.jsonnet"))]
+    if table == "figure1":
+        drawn = {cell.task for cell in cells if cell.percent < 100}
+        cells = [cell for cell in cells if cell.task in drawn]
+    elif table == "figure2":
+        cells = [cell for cell in cells if not cell.is_baseline]
     if not cells:
         raise CellError(
             f"{experiments / table}: no experiments; choose one of {list(TABLES)}, in the repository's root."
@@ -67,7 +80,7 @@ def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = Non
 
 
 def _order(cell: Cell) -> Any:
-    return cell.task, cell.variant != BASELINE, cell.paper or 0.0, cell.variant
+    return cell.task, cell.percent, not cell.is_baseline, cell.paper or 0.0, cell.variant
 
 
 def _read(path: Path) -> Cell:
@@ -77,7 +90,8 @@ def _read(path: Path) -> Cell:
     if found is None:
         if "no number is printed" not in first:
             raise CellError(f"{path}: the first line is {first!r}, expected one that ends like ': test F1 84.6.'")
-        return Cell(path, task, variant, "test")
+        percent = _PERCENT.search(first)
+        return Cell(path, task, variant, "test", percent=float(percent.group(1)) if percent else 100.0)
     split, _, score, deviation = found.groups()
     return Cell(path, task, variant, split, float(score), None if deviation is None else float(deviation))
 

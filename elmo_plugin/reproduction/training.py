@@ -4,14 +4,21 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from elmo_plugin.benchmark import machine
 
 METRICS = "metrics.json"
 ARCHIVE = "model.tar.gz"
+#: what is known about a training beside what AllenNLP writes
+RECORD = "run.json"
+#: of a score in `metrics.json`, by the part of the data
+PREFIXES = {"test": "test_", "development": "best_validation_"}
 
 
 class TrainingError(RuntimeError):
@@ -43,14 +50,14 @@ class Run:
         """The experiment and the seed, for people."""
         return f"{self.config.parent.name}/{self.config.stem}, seed {self.seed}"
 
-    def arguments(self) -> List[str]:
-        """Return the arguments of the `allennlp` program."""
+    def arguments(self, folder: Optional[Path] = None) -> List[str]:
+        """Return the arguments of the `allennlp` program; `folder` is another one for the results."""
         seeds = dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), self.seed)
         return [
             "train",
             str(self.config),
             "-s",
-            str(self.folder),
+            str(folder or self.folder),
             "--force",
             "-o",
             json.dumps({**seeds, **self.overrides}),
@@ -71,35 +78,70 @@ class Result:
 
     metrics : of AllenNLP: `best_validation_accuracy`, `test_accuracy`, ...
     seconds : the training took, without the start of the program and the evaluation on the test set.
-    mixes : for each mix of ELMo layers, where there are any, its "layers", "weights" and "gamma".
+    mixes : for each mix of ELMo layers, where they were asked for, its "layers", "weights" and "gamma".
+    commit : of this package when the training began; None where that is not known.
+    validated_by : the name of the score that chose the best epoch.
     """
 
     metrics: Mapping[str, Any]
     seconds: float
-    mixes: List[Dict[str, Any]]
+    mixes: Sequence[Dict[str, Any]] = ()
+    commit: Optional[str] = None
+    validated_by: str = ""
+
+    def score(self, split: str) -> float:
+        """Return what the best epoch scores on the "test" or the "development" part, a fraction of one."""
+        return self.metrics[PREFIXES[split] + self.validated_by]
 
 
-def train(run: Run, is_quiet: bool = True) -> None:
+def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> None:
     """
     Train, in a process of its own, which shows its progress.
+
+    The results appear in the run's folder all at once, when the training is done; until then they are in a folder
+    beside it whose name ends in ".part".
 
     # Parameters
 
     is_quiet : leave out what AllenNLP reports about its parameters; warnings and progress are shown.
+    keep_open : descriptors of files that the process inherits: a lock is then held until the training ends, also where
+        the process that took it is killed.
 
     # Raises
 
     `TrainingError` where the program fails.
     """
+    part = run.folder.with_name(run.folder.name + ".part")
+    record = {"commit": machine.commit(), "command": run.command_line()}
+    _allennlp(run.arguments(part), run, is_quiet, keep_open)
+    (part / RECORD).write_text(json.dumps(record, indent=2), encoding="utf-8")
+    if run.folder.exists():
+        shutil.rmtree(run.folder)
+    part.rename(run.folder)
+
+
+def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
+    """
+    Score the items of a part of the data by the model of a finished training, in a process of its own.
+
+    # Raises
+
+    `TrainingError` where the program fails.
+    """
+    _allennlp(["elmo-tables", "items", str(run.folder), "--split", split], run, True, keep_open)
+
+
+def _allennlp(arguments: Sequence[str], run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
     environment = {**os.environ, **run.variables}
     if is_quiet:
         environment.setdefault("ALLENNLP_LOG_LEVEL", "WARNING")
-    command = [sys.executable, "-m", "allennlp", *run.arguments()]
-    if not sys.stderr.isatty():
+    command = [sys.executable, "-m", "elmo_plugin", *arguments]
+    if arguments[0] == "train" and not sys.stderr.isatty():
         command.append("--file-friendly-logging")
-    code = subprocess.run(command, env=environment).returncode
+    code = subprocess.run(command, env=environment, pass_fds=keep_open).returncode
     if code:
-        raise TrainingError(f"allennlp train ended with code {code}; the reason is above. It was: {run.command_line()}")
+        what = run.command_line() if arguments[0] == "train" else shlex.join(["allennlp", *arguments])
+        raise TrainingError(f"allennlp {arguments[0]} ended with code {code}; the reason is above. It was: {what}")
 
 
 def is_finished(folder: Path) -> bool:
@@ -107,22 +149,47 @@ def is_finished(folder: Path) -> bool:
     return (folder / METRICS).exists() and (folder / ARCHIVE).exists()
 
 
-def collect(folder: Path) -> Result:
-    """Read the results of a finished training."""
+def collect(folder: Path, with_mixes: bool = False) -> Result:
+    """
+    Read the results of a finished training.
+
+    # Parameters
+
+    with_mixes : read those of ELMo layers too, for which the model is loaded.
+    """
     metrics = json.loads((folder / METRICS).read_text())
-    return Result(metrics, seconds_of(metrics["training_duration"]), mixes_of(folder / ARCHIVE))
+    record = folder / RECORD
+    commit = json.loads(record.read_text(encoding="utf-8"))["commit"] if record.exists() else None
+    embedders = mixes_of(load(folder / ARCHIVE).model) if with_mixes else []
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return Result(
+        metrics,
+        seconds_of(metrics["training_duration"]),
+        [mix for of_embedder in embedders for mix in of_embedder],
+        commit,
+        validation_metric(config),
+    )
 
 
-def mixes_of(archive: Path) -> List[Dict[str, Any]]:
-    """Return what the ELMo embedders of a trained model have learned about the layers of their biLMs."""
+def validation_metric(config: Mapping[str, Any]) -> str:
+    """The name of the score that a training is validated by, from its configuration."""
+    return config["trainer"]["validation_metric"].lstrip("+-")
+
+
+def load(archive: Path, cuda_device: int = -1) -> Any:
+    """Load the archive of a training that ran in a process of its own, with AllenNLP's plugins."""
     from allennlp.common.plugins import import_plugins
     from allennlp.models import load_archive
 
+    import_plugins()
+    return load_archive(str(archive), cuda_device=cuda_device)
+
+
+def mixes_of(model: Any) -> List[List[Dict[str, Any]]]:
+    """Return for each ELMo embedder of a model what its mixes have learned about the layers of the biLM."""
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
-    import_plugins()  # those of the training, which ran in a process of its own
-    modules = load_archive(str(archive)).model.modules()
-    return [mix for module in modules if isinstance(module, ElmoEmbedder) for mix in module.mixing_weights()]
+    return [module.mixing_weights() for module in model.modules() if isinstance(module, ElmoEmbedder)]
 
 
 def seconds_of(duration: str) -> float:

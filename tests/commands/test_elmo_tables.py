@@ -1,6 +1,5 @@
 """The command: data that are missing, and a table with what there is."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ pytest.importorskip("allennlp")
 from allennlp.commands import main
 
 from tests import task_data
+from tests.reproduction.runs import leave_items, leave_result, some_items
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -44,22 +44,21 @@ def test_data_that_are_there(tmp_path, monkeypatch, capsys):
 
 
 def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, capsys):
-    """With a training that only writes its score: baseline 0.5, ELMo 0.6."""
+    """With a training that only writes its score, 0.5 or 0.6 with ELMo, and 14 items that ELMo alone gets right."""
     from elmo_plugin.reproduction import training
 
     task_data.write(tmp_path)
     trained = []
 
-    def train(run):
+    def train(run, keep_open):
         trained.append(run.name)
-        run.folder.mkdir(parents=True)
-        (run.folder / training.ARCHIVE).write_text("")
-        (run.folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1-measure-overall"}}))
-        score = 0.5 + 0.1 * ("elmo" in run.config.stem)
-        metrics = {"test_f1-measure-overall": score, "training_duration": "0:02:00.5"}
-        (run.folder / training.METRICS).write_text(json.dumps(metrics))
+        leave_result(run.folder, 0.5 + 0.1 * ("elmo" in run.config.stem), seconds=120.5)
+
+    def evaluate(run, split, keep_open):
+        leave_items(run.folder, split, some_items(["elmo" in run.config.stem] * 14))
 
     monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "evaluate", evaluate)
     arguments = ["table1", "--tasks", "ner", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt"]
     arguments += ["--runs", tmp_path / "runs", "--seeds"]
     run(monkeypatch, "run", *arguments, 1)
@@ -67,5 +66,21 @@ def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, 
 
     assert trained == [f"table1/ner_{kind}, seed {seed}" for seed in (1, 2) for kind in ("baseline", "elmo")]
     text = (tmp_path / "runs" / "small" / "table1.md").read_text()
-    assert "| ner | elmo | test | 60.0 ± 0.0 | 2 | +10.0 | -20.0% | 92.22 ± 0.1 | +2.1 | -21.0% | 2.0 |" in text
+    line = (
+        "| ner | elmo | test | 60.0 ± 0.0 | 2 | +10.0 | -20.0% | <0.001 | 92.22 ± 0.1 | +2.1 | -21.0% | 1,234 | 2.0 |"
+    )
+    assert line in text
     assert "92.22" in capsys.readouterr().out
+    assert {path.suffix for path in (tmp_path / "runs" / "small").glob("table1.*")} >= {".md", ".csv", ".tex"}
+
+
+def test_items_of_a_run(tmp_path, monkeypatch, capsys):
+    from elmo_plugin.reproduction import items
+
+    asked = []
+    monkeypatch.setattr(items, "evaluate", lambda *arguments: asked.append(arguments) or some_items([1, 1, 0, 1]))
+
+    run(monkeypatch, "items", tmp_path, "--split", "development")
+
+    assert asked == [(tmp_path, "development")]
+    assert f"4 items, accuracy 75.0: {tmp_path}/items_development.json" in capsys.readouterr().out

@@ -22,7 +22,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Run]:
         (run.folder / "metrics.json").write_text("{}")
         (run.folder / "model.tar.gz").write_bytes(b"")
 
-    def collect(folder: Path) -> Result:
+    def collect(folder: Path, with_mixes: bool) -> Result:
         accuracy = 0.8 if "elmo" in folder.name else 0.7
         return Result({"test_accuracy": accuracy, "best_validation_accuracy": 0.5}, 12.0, [MIX])
 

@@ -23,9 +23,9 @@ for part in ("classification", "coref", "pair_classification", "rc", "structured
 from allennlp.commands.train import TrainModel, train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
 from allennlp.common.util import prepare_environment  # noqa: E402
-from allennlp.models import load_archive  # noqa: E402
 
 from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
+from elmo_plugin.reproduction import items, training  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
 from tests import task_data  # noqa: E402
 
@@ -107,12 +107,13 @@ def test_what_was_learned_about_layers_is_read_in_another_process(tmp_path: Path
     """As the demonstration does it: there, nothing has loaded the model's class before."""
     smaller = json.dumps(SMALLER["bcn"])
     train_model(Params.from_file(str(ROOT / "demo" / "elmo.jsonnet"), params_overrides=smaller), str(tmp_path / "run"))
-    archive = str(tmp_path / "run" / "model.tar.gz")
-    script = "import sys; from elmo_plugin.reproduction import training; print(training.mixes_of(sys.argv[1]))"
+    script = (
+        "import pathlib, sys; from elmo_plugin.reproduction import training; "
+        "print(training.collect(pathlib.Path(sys.argv[1]), with_mixes=True).mixes)"
+    )
 
-    printed = subprocess.run(
-        [sys.executable, "-c", script, archive], cwd=ROOT.parent, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    command = [sys.executable, "-c", script, str(tmp_path / "run")]
+    printed = subprocess.run(command, cwd=ROOT.parent, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     assert "'gamma'" in printed and "'weights'" in printed
 
@@ -164,17 +165,29 @@ def missing_gradients(model: torch.nn.Module) -> List[str]:
 
 
 @pytest.mark.parametrize("scale", ["small", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", ["coref_elmo", "ner_elmo", "snli_elmo", "squad_elmo", "srl_elmo", "sst_elmo"])
-def test_cell_trains_saves_and_loads(task: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `allennlp train` does it; what was archived scores the test set again as it did."""
+@pytest.mark.parametrize(
+    "task,number,places",
+    [
+        ("coref", 1, ["input"]),
+        ("ner", 2, ["input"]),
+        ("snli", 3, ["input", "output"]),
+        ("squad", 3, ["input", "output"]),
+        ("srl", 2, ["input"]),
+        ("sst", 4, ["input", "output"]),
+    ],
+)
+def test_cell_trains_saves_and_loads(
+    task: str, number: int, places: List[str], scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `allennlp train` does it; what was archived scores the items again as it did, one by one."""
     monkeypatch.setenv("SCALE", scale)
-    params = cell_parameters(ROOT / "table1" / f"{task}.jsonnet", tmp_path)
-    metric = params["trainer"]["validation_metric"].lstrip("+")
-
+    params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet", tmp_path)
     train_model(params, str(tmp_path / "run"))
 
-    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    archive = load_archive(str(tmp_path / "run" / "model.tar.gz"))
-    instances = list(archive.validation_dataset_reader.read(archive.config["test_data_path"]))
-    archive.model.eval().forward_on_instances(instances)
-    assert archive.model.get_metrics()[metric] == pytest.approx(metrics[f"test_{metric}"], abs=1e-6)
+    result = training.collect(tmp_path / "run")
+    for split in ("test", "development"):
+        found = items.evaluate(tmp_path / "run", split)
+        assert found.corpus_score() == pytest.approx(result.score(split), abs=1e-6)
+        assert len(found.numbers) == number + (task == "coref" and scale == "paper")
+        assert 0 < found.parameters["trained"] < found.parameters["all"]
+        assert [mix["place"] for mix in found.mixes] == places

@@ -12,7 +12,7 @@ EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
 VARIABLES = {"SCALE": "small", "DATA": "data", "VECTORS": "vectors.txt", "BILM": "builtin"}
 
 
-@pytest.mark.parametrize("table,number", list(zip(TABLES, [12, 12, 9, 12])))
+@pytest.mark.parametrize("table,number", list(zip(TABLES, [12, 12, 9, 16, 6])))
 def test_every_cell_is_read(table, number):
     assert len(cells_of(table, EXPERIMENTS)) == number
 
@@ -24,6 +24,20 @@ def test_what_a_cell_says():
         Cell(EXPERIMENTS / "table1/ner_baseline.jsonnet", "ner", "baseline", "test", 90.15),
         Cell(EXPERIMENTS / "table1/ner_elmo.jsonnet", "ner", "elmo", "test", 92.22, 0.1),
     ]
+
+
+def test_figure_1_goes_up_to_all_of_the_data():
+    cells = [(cell.variant, cell.percent, cell.is_baseline) for cell in cells_of("figure1", EXPERIMENTS, ["srl"])]
+
+    assert cells[:2] == [("baseline_0.1", 0.1, True), ("elmo_0.1", 0.1, False)]
+    assert cells[-2:] == [("baseline", 100.0, True), ("elmo", 100.0, False)]
+    assert len(cells) == 8
+
+
+def test_figure_2_is_of_the_models_with_elmo_of_table_1():
+    with_elmo = [cell for cell in cells_of("table1", EXPERIMENTS) if cell.variant == "elmo"]
+
+    assert cells_of("figure2", EXPERIMENTS) == with_elmo
 
 
 def test_gains_of_table_1_are_the_paper_s():

@@ -1,6 +1,5 @@
 """Running what is missing, with a training that does nothing but leave its result."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,11 @@ import pytest
 pytest.importorskip("allennlp")
 
 from elmo_plugin.engine.file_lock import FileLock
-from elmo_plugin.reproduction import print_table, tables, training
-from elmo_plugin.reproduction.cells import Cell, cells_of
-from elmo_plugin.reproduction.tables import Plan, Row, collect, run_missing
+from elmo_plugin.reproduction import items, tables, training
+from elmo_plugin.reproduction.cells import cells_of
+from elmo_plugin.reproduction.tables import CACHE_KEY, CALLBACKS_KEY, Plan, run_missing, time_left
 from elmo_plugin.reproduction.training import TrainingError
+from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
 VARIABLES = {"SCALE": "small", "DATA": "data", "VECTORS": "vectors.txt", "BILM": "builtin"}
@@ -22,17 +22,16 @@ def trained(monkeypatch):
     """The runs that were trained; that of a configuration named *last* fails."""
     runs = []
 
-    def train(run):
+    def train(run, keep_open):
         runs.append(run)
         if "last" in run.config.stem:
             raise TrainingError("allennlp train ended with code 1")
-        run.folder.mkdir(parents=True)
-        (run.folder / training.ARCHIVE).write_text("")
-        (run.folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy"}}))
-        metrics = {"best_validation_accuracy": 0.8 + run.seed / 100, "training_duration": "0:01:00.5"}
-        (run.folder / training.METRICS).write_text(json.dumps(metrics))
+        leave_result(run.folder, 0.8, seconds=60.5)
 
     monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(
+        tables.training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
+    )
     return runs
 
 
@@ -58,6 +57,29 @@ def test_a_cell_of_two_tables_is_trained_once(tmp_path, trained):
     assert [run.config.stem for run in trained[done:]] == ["snli_output"] * 2 + ["snli_input"] * 2
 
 
+def test_items_of_a_part_that_another_table_scores_are_scored_without_a_training(tmp_path, trained):
+    run_missing(plan(tmp_path, table="table3"), print)
+    done = len(trained)
+
+    failures = run_missing(plan(tmp_path, table="figure2"), print)
+
+    (cell,) = plan(tmp_path, table="figure2").cells
+    assert failures == [] and len(trained) == done
+    for run in plan(tmp_path).runs_of(cell):
+        assert items.path_of(run.folder, "test").exists() and items.path_of(run.folder, "development").exists()
+
+
+def test_items_that_cannot_be_scored_are_a_failure_that_stops_nothing(tmp_path, trained, monkeypatch):
+    def evaluate(run, split, keep_open):
+        raise TrainingError("allennlp elmo-tables ended with code 1")
+
+    monkeypatch.setattr(tables.training, "evaluate", evaluate)
+    failures = run_missing(plan(tmp_path, table="table3"), print)
+
+    assert len(trained) == len(failures) == 6
+    assert all(training.is_finished(run.folder) for run in trained)
+
+
 def test_what_another_process_trains_is_left_to_it(tmp_path, trained):
     folders = [run.folder for run in plan(tmp_path).runs_of(plan(tmp_path).cells[0])]
     folders[0].parent.mkdir(parents=True)
@@ -71,32 +93,47 @@ def test_what_another_process_trains_is_left_to_it(tmp_path, trained):
     assert "table2/snli_baseline, seed 1: another process is at it" in said
 
 
-def test_cache_is_for_elmo_alone(tmp_path):
+def test_training_keeps_the_lock_where_this_process_is_killed(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(tables.training, "train", lambda run, keep_open: given.append(keep_open))
+    monkeypatch.setattr(tables.training, "evaluate", lambda run, split, keep_open: given.append(keep_open))
+
+    run_missing(plan(tmp_path, table="figure2", seeds=[1]), print)
+
+    assert given[0] == given[1] and len(given[0]) == FileLock.is_supported()
+
+
+def test_cache_and_record_of_layers_are_for_elmo_alone(tmp_path):
     with_cache = plan(tmp_path, cache=tmp_path / "cache")
     overrides = {cell.variant: with_cache.runs_of(cell)[0].overrides for cell in with_cache.cells}
 
     assert overrides.pop("baseline") == {}
-    assert all(value == {tables.CACHE_KEY: str(tmp_path / "cache")} for value in overrides.values())
+    expected = {CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: [{"type": "elmo_layer_weights"}]}
+    assert all(value == expected for value in overrides.values())
 
 
-def test_what_is_collected(tmp_path, trained):
-    run_missing(plan(tmp_path), print)
+def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
+    """The runs of a cell as its own finished ones, those of others as all finished ones; what is done takes none."""
+    whole = plan(tmp_path)
+    baseline, *others = [whole.runs_of(cell) for cell in whole.cells]
+    runs = [run for of_cell in (baseline, *others) for run in of_cell]
+    assert time_left(runs, runs) == ""
 
-    rows = {row.cell.variant: row for row in collect(plan(tmp_path))}
+    leave_result(baseline[0].folder, 0.5, seconds=600)
+    leave_result(others[0][0].folder, 0.5, seconds=3000)
 
-    assert rows["baseline"].found == [pytest.approx(0.81), pytest.approx(0.82)]
-    assert str(rows["baseline"].score) == "81.5 ± 0.7"
-    assert rows["baseline"].seconds == pytest.approx(60.5)
-    assert rows["last"].score is None
+    assert time_left([baseline[0], baseline[1]], runs) == ", about 0:10 hours left"
+    # 10 minutes, 50 minutes and four times 30
+    assert time_left(runs, runs) == ", about 3:00 hours left"
 
 
-def test_table_without_any_result_shows_the_paper(tmp_path):
-    rows = [
-        Row(Cell(Path("x"), "ner", kind, "test", score), [], None)
-        for kind, score in (("baseline", 90.0), ("elmo", 92.0))
+def test_time_left_is_said(tmp_path, trained):
+    said = []
+    run_missing(plan(tmp_path, table="table3", seeds=[1]), said.append)
+
+    assert said[0] == "3 trainings, 0 of them done"
+    assert [line.split("\n")[0] for line in said if line.startswith("Training")] == [
+        "Training 1 of 3: table3/snli_output, seed 1",
+        "Training 2 of 3: table3/snli_input, seed 1, about 0:02 hours left",
+        "Training 3 of 3: table3/snli_both, seed 1, about 0:01 hours left",
     ]
-
-    assert print_table.lines(rows)[1] == ["ner", "elmo", "test", "", "", "", "", "92", "+2.0", "-20.0%", ""]
-    paths = print_table.write("A title", rows, tmp_path, "table1")
-    assert [path.name for path in paths] == ["table1.md", "table1.csv"]
-    assert paths[1].read_text().splitlines()[1] == "ner,baseline,test,,,,,90,,,"

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 import pytest
 
@@ -15,15 +15,21 @@ RUN = Run(Path("experiments/a b.jsonnet"), 7, Path("runs/x"), {"SST_DATA": "my d
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any]]:
-    """Take the calls of subprocesses, the first of which succeeds and the others fail."""
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any]]:
+    """Take the calls of subprocesses, the first of which leaves a file and succeeds; the others leave it and fail."""
     taken: List[Dict[str, Any]] = []
 
-    def run(command: List[str], env: Dict[str, str]) -> subprocess.CompletedProcess:
-        taken.append({"command": command, "env": env})
+    def run(command: List[str], env: Dict[str, str], pass_fds: Sequence[int]) -> subprocess.CompletedProcess:
+        taken.append({"command": command, "env": env, "pass_fds": pass_fds})
+        if "-s" in command:
+            folder = Path(command[command.index("-s") + 1])
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / training.METRICS).write_text(f"of call {len(taken)}")
         return subprocess.CompletedProcess(command, len(taken) - 1)
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training.subprocess, "run", run)
+    monkeypatch.setattr(training.machine, "commit", lambda: "abc123")
     return taken
 
 
@@ -39,10 +45,11 @@ def test_train_runs_that_command(calls: List[Dict[str, Any]], monkeypatch: pytes
     """The same Python runs it, with the variables beside those that are there."""
     monkeypatch.setenv("OTHER", "kept")
     monkeypatch.delenv("ALLENNLP_LOG_LEVEL", raising=False)
-    training.train(RUN)
+    training.train(RUN, keep_open=(7,))
 
-    assert calls[0]["command"][:3] == [sys.executable, "-m", "allennlp"]
-    assert calls[0]["command"][3:9] == RUN.arguments()[:6]
+    assert calls[0]["command"][:3] == [sys.executable, "-m", "elmo_plugin"]
+    assert calls[0]["command"][3:9] == RUN.arguments(Path("runs/x.part"))[:6]
+    assert calls[0]["pass_fds"] == (7,)
     assert {"SST_DATA": "my data", "OTHER": "kept", "ALLENNLP_LOG_LEVEL": "WARNING"}.items() <= calls[0]["env"].items()
 
 
@@ -52,6 +59,50 @@ def test_train_reports_a_failure(calls: List[Dict[str, Any]]) -> None:
 
     with pytest.raises(TrainingError, match=r"ended with code 1; .* SST_DATA='my data' allennlp train"):
         training.train(RUN)
+
+
+def test_results_appear_when_they_are_complete(calls: List[Dict[str, Any]]) -> None:
+    """A training that fails leaves what an earlier one has brought, and its own beside it."""
+    training.train(RUN)
+    with pytest.raises(TrainingError):
+        training.train(RUN)
+
+    assert (RUN.folder / training.METRICS).read_text() == "of call 1"
+    assert Path("runs/x.part", training.METRICS).read_text() == "of call 2"
+    record = json.loads((RUN.folder / training.RECORD).read_text())
+    assert record == {"commit": "abc123", "command": RUN.command_line()}
+
+
+def test_what_an_old_training_left_unfinished_makes_way(calls: List[Dict[str, Any]]) -> None:
+    """A folder without a result, as a training by hand that was stopped leaves it."""
+    RUN.folder.mkdir(parents=True)
+    (RUN.folder / "out.log").write_text("")
+
+    training.train(RUN)
+
+    assert sorted(path.name for path in RUN.folder.iterdir()) == [training.METRICS, training.RECORD]
+
+
+def test_items_are_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
+    """Its failure names the command."""
+    training.evaluate(RUN, "development")
+
+    assert calls[0]["command"][3:] == ["elmo-tables", "items", "runs/x", "--split", "development"]
+    with pytest.raises(TrainingError, match="code 1; .* It was: allennlp elmo-tables items runs/x --split test"):
+        training.evaluate(RUN, "test")
+
+
+def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
+    """By the score that the training is validated by; the commit is known where there is a record."""
+    metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}
+    (tmp_path / training.METRICS).write_text(json.dumps(metrics))
+    (tmp_path / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1"}}))
+    result = training.collect(tmp_path)
+
+    assert (result.score("test"), result.score("development"), result.seconds) == (0.25, 0.5, 2.0)
+    assert result.commit is None and result.mixes == []
+    (tmp_path / training.RECORD).write_text(json.dumps({"commit": "abc", "command": ""}))
+    assert training.collect(tmp_path).commit == "abc"
 
 
 def test_a_training_is_finished_when_metrics_and_archive_are_there(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""What a trained model makes of each item of its test or development part: for tests over items, and for the tables."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Optional, Sequence
+
+import numpy as np
+
+from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction.measures import MEASURES
+from elmo_plugin.reproduction.recorder import ItemsError, score_items
+
+#: the key of a configuration that names the data of a part
+DATA_KEYS = {"test": "test_data_path", "development": "validation_data_path"}
+#: in points: what other batches may change where vectors depend on batch mates (layer norm "batch", carried state)
+_TOLERANCE = 1.0
+
+
+@dataclass(frozen=True)
+class Items:
+    """
+    A model and what it makes of each item.
+
+    # Parameters
+
+    score : the name of what the training is validated by.
+    measure : how the numbers of the items make that score: a key of `MEASURES`.
+    numbers : of each item.
+    digest : of the items' words and labels: equal for equal data.
+    parameters : the model's weights: "all" and "trained".
+    mixes : of ELMo layers: "place" ("input" or "output" of the task's encoder), "layers", "weights" and "gamma" each.
+    """
+
+    score: str
+    measure: str
+    numbers: Sequence[Sequence[float]]
+    digest: str
+    parameters: Dict[str, int]
+    mixes: List[Dict[str, Any]]
+
+    def corpus_score(self) -> float:
+        """The score of all items, a fraction of one."""
+        return float(MEASURES[self.measure].score(np.array(self.numbers, dtype=float).sum(axis=0)))
+
+
+def path_of(folder: Path, split: str) -> Path:
+    """Where the items of a part are kept, in the folder of a training."""
+    return folder / f"items_{split}.json"
+
+
+def read(folder: Path, split: str) -> Optional[Items]:
+    """Read what `evaluate` has written; None where it has not been called."""
+    path = path_of(folder, split)
+    return Items(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+def evaluate(folder: Path, split: str) -> Items:
+    """
+    Let the model of a finished training score a part of its data item by item, and write that into its folder.
+
+    # Parameters
+
+    folder : of the training.
+    split : "test" or "development".
+
+    # Raises
+
+    `ItemsError` where the score is not the one that the training has reported: the data are others by now.
+    """
+    import torch
+
+    cuda_device = 0 if torch.cuda.is_available() else -1
+    archive = training.load(folder / training.ARCHIVE, cuda_device)
+    config = archive.config.as_dict(quiet=True)
+    score = training.validation_metric(config)
+    data = config[DATA_KEYS[split]]
+    instances = list(archive.validation_dataset_reader.read(data))
+    measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
+    items = Items(
+        score, measure, numbers, digest(instances), _sizes(archive.model), mixes(archive.model, config["model"])
+    )
+    reported = training.collect(folder).score(split)
+    if abs(100 * (items.corpus_score() - reported)) > _TOLERANCE:
+        raise ItemsError(
+            f"{folder}: {score} on {data} is {items.corpus_score():.4f}, but {training.METRICS} says {reported:.4f}. "
+            "The data have changed since the training: bring them back, or remove the folder to train again."
+        )
+    with replacing(path_of(folder, split)) as part:
+        part.write_text(json.dumps(asdict(items)), encoding="utf-8")
+    return items
+
+
+def mixes(model: Any, config: Any) -> List[Dict[str, Any]]:
+    """
+    Say what a model has learned about the layers of its biLMs, and where each mix goes.
+
+    # Parameters
+
+    config : the model's configuration. An embedder with two mixes has the second for the encoder's output; that of
+        a single mix is there where the encoder is `elmo_output`.
+    """
+    alone = "output" if '"elmo_output"' in json.dumps(config) else "input"
+    found = []
+    for of_embedder in training.mixes_of(model):
+        places = [alone] if len(of_embedder) == 1 else ["input", "output"]
+        found += [{"place": place, **mix} for place, mix in zip(places, of_embedder)]
+    return found
+
+
+def digest(instances: Iterable[Any]) -> str:
+    """Name items by their words and labels, whatever they are indexed by."""
+    from allennlp.data.fields import LabelField, SequenceLabelField, TextField
+
+    result = hashlib.sha256()
+    for instance in instances:
+        for name, field in sorted(instance.fields.items()):
+            if isinstance(field, TextField):
+                content: Any = [token.text for token in field.tokens]
+            elif isinstance(field, LabelField):
+                content = field.label
+            elif isinstance(field, SequenceLabelField):
+                content = list(field.labels)
+            else:
+                continue
+            result.update(json.dumps([name, content]).encode())
+    return result.hexdigest()[:16]
+
+
+def _batch_size(config: Dict[str, Any]) -> int:
+    loader = config.get("validation_data_loader") or config["data_loader"]
+    return loader.get("batch_size") or loader["batch_sampler"]["batch_size"]
+
+
+def _sizes(model: Any) -> Dict[str, int]:
+    parameters = list(model.parameters())
+    trained = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
+    return {"all": sum(parameter.numel() for parameter in parameters), "trained": trained}

@@ -1,0 +1,125 @@
+"""Tables and figures as pictures."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Sequence, Tuple
+
+from elmo_plugin.benchmark.plot import PlotError, check
+from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.reproduction.layer_sheet import LayerWeights, layer_name, layer_weights, layers_of
+from elmo_plugin.reproduction.results import Row
+
+
+def draw(table: str, title: str, rows: Sequence[Row], path: Path) -> None:
+    """
+    Draw a table or a figure into a PNG file.
+
+    # Raises
+
+    `PlotError` where matplotlib is not installed or nothing is measured yet.
+    """
+    check()
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    if table == "figure2":
+        _layers(figure, layer_weights(rows))
+    elif table == "figure1":
+        _over_data(figure, [row for row in rows if row.found])
+    else:
+        _scores(figure, rows)
+    figure.suptitle(title, fontsize="medium")
+    with replacing(path) as part:
+        figure.savefig(part, format="png", dpi=150)
+
+
+def _panels(figure: Any, rows: Sequence[Row]) -> List[Tuple[Any, List[Row]]]:
+    """Side by side, one for each task."""
+    by_task: Dict[str, List[Row]] = {}
+    for row in rows:
+        by_task.setdefault(row.cell.task, []).append(row)
+    if not any(row.found for row in rows):
+        raise PlotError("there are no scores to draw")
+    figure.set_size_inches(1 + 4 * min(3, len(by_task)), 1 + 3 * -(-len(by_task) // 3))
+    grid = figure.subplots(-(-len(by_task) // 3), min(3, len(by_task)), squeeze=False)
+    for axes in grid.flat[len(by_task) :]:
+        axes.set_axis_off()
+    return [(axes, rows_of_task) for axes, rows_of_task in zip(grid.flat, by_task.values())]
+
+
+def _scores(figure: Any, rows: Sequence[Row]) -> None:
+    """Each cell a line: ours with its standard deviation, and the paper's."""
+    for axes, cells in _panels(figure, rows):
+        for height, row in enumerate(reversed(cells)):
+            if row.score is not None:
+                spread = row.score.deviation if len(row.found) > 1 else None
+                axes.errorbar(row.score.mean, height, xerr=spread, fmt="o", color="C0", capsize=3, label="ours")
+            if row.cell.paper is not None:
+                axes.errorbar(row.cell.paper, height, fmt="D", color="C1", fillstyle="none", label="paper")
+        axes.set_yticks(range(len(cells)), [row.cell.variant for row in reversed(cells)])
+        axes.set(title=f"{cells[0].cell.task}, {cells[0].cell.split}", xlabel="percent", ylim=(-0.5, len(cells) - 0.5))
+        axes.grid(alpha=0.3)
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(*zip(*{label: (handle, label) for handle, label in zip(handles, labels)}.values()))
+
+
+def _over_data(figure: Any, rows: Sequence[Row]) -> None:
+    """A line for the models without and one for those with ELMo, over the share of the training data."""
+    for axes, cells in _panels(figure, rows):
+        for label, is_baseline in (("baseline", True), ("ELMo", False)):
+            line = [row for row in cells if row.cell.is_baseline == is_baseline]
+            scores = [row.score for row in line if row.score is not None]
+            axes.errorbar(
+                [row.cell.percent for row in line],
+                [score.mean for score in scores],
+                yerr=[score.deviation if len(row.found) > 1 else 0.0 for row, score in zip(line, scores)],
+                marker="o",
+                capsize=3,
+                label=label,
+            )
+        percents = sorted({row.cell.percent for row in cells})
+        axes.set_xscale("log")
+        axes.set_xticks(percents, [f"{percent:g} %" for percent in percents])
+        axes.set_xticks([], minor=True)
+        axes.set(title=cells[0].cell.task, xlabel="of the training data", ylabel=f"{cells[0].cell.split}, percent")
+        axes.grid(alpha=0.3)
+        axes.legend()
+
+
+def _layers(figure: Any, found: Sequence[LayerWeights]) -> None:
+    """
+    Tasks by layers, at the input and at the output of the tasks' encoders.
+
+    As in the paper, what is below one third is hatched with lines, and what is above two thirds is speckled.
+    """
+    from matplotlib.patches import Rectangle
+
+    if not found:
+        raise PlotError("there are no weights of layers to draw")
+    layers = layers_of(found)
+    places = [place for place in ("input", "output") if any(one.place == place for one in found)]
+    tasks = sorted({one.task for one in found})
+    figure.set_size_inches(2 + len(layers) * len(places), 1.5 + 0.6 * len(tasks))
+    for axes, place in zip(figure.subplots(1, len(places), squeeze=False)[0], places):
+        of_place = [one for one in found if one.place == place]
+        for height, one in enumerate(reversed(of_place)):
+            for column, layer in enumerate(layers):
+                weight = one.weights.get(layer)
+                if weight is not None:
+                    axes.add_patch(Rectangle((column, height), 1, 1, **cell_style(weight)))
+                    axes.text(
+                        column + 0.5,
+                        height + 0.5,
+                        f"{weight:.2f}",
+                        ha="center",
+                        va="center",
+                        bbox={"color": "white", "pad": 1},
+                    )
+        axes.set_xticks([column + 0.5 for column in range(len(layers))], [layer_name(layer) for layer in layers])
+        axes.set_yticks([row + 0.5 for row in range(len(of_place))], [one.task for one in reversed(of_place)])
+        axes.set(title=place, xlim=(0, len(layers)), ylim=(0, len(of_place)))
+
+
+def cell_style(weight: float) -> Dict[str, Any]:
+    """How the weight of a layer looks: the larger the darker, hatched below one third, speckled above two."""
+    hatch = "--" if weight < 1 / 3 else ".." if weight > 2 / 3 else None
+    return {"facecolor": (1 - 0.8 * weight, 1 - 0.4 * weight, 1 - 0.6 * weight), "edgecolor": "black", "hatch": hatch}

@@ -1,0 +1,100 @@
+"""Our scores beside the paper's, as a sheet."""
+
+import math
+from typing import Any, Dict, List, Optional, Sequence
+
+from elmo_plugin.reproduction.results import Comparison, Row, compare
+from elmo_plugin.reproduction.sheet import Sheet
+
+COLUMNS = (
+    "task",
+    "cell",
+    "score",
+    "ours",
+    "seeds",
+    "gain",
+    "errors",
+    "p",
+    "paper",
+    "its gain",
+    "its errors",
+    "weights",
+    "minutes",
+    "commit",
+)
+
+
+def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
+    """
+    Set the cells of a table, one a line.
+
+    A gain is over the baseline of the same task in the same table, in points; the errors are those of the baseline
+    that are gone, in percent of them; p is that of `paired_p_value`; the weights are those that are trained.
+    """
+    compared = compare(rows)
+    return Sheet(title, COLUMNS, [texts(one) for one in compared], [record(one, bilm) for one in compared])
+
+
+def texts(compared: Comparison) -> List[str]:
+    """Return a line for people, in the order of `COLUMNS`."""
+    row, ours, papers = compared.row, compared.ours, compared.papers
+    return [
+        row.cell.task,
+        row.cell.variant,
+        row.cell.split,
+        str(row.score or ""),
+        str(len(row.found) or ""),
+        f"{ours.absolute:+.1f}" if ours else "",
+        f"{-ours.relative:+.1f}%" if ours else "",
+        _p(compared.p_value),
+        _paper(row),
+        f"{papers.absolute:+.1f}" if papers else "",
+        f"{-papers.relative:+.1f}%" if papers else "",
+        "" if row.parameters is None else f"{row.parameters:,}",
+        "" if row.seconds is None else f"{row.seconds / 60:.1f}",
+        ", ".join(_short(commit) for commit in row.commits),
+    ]
+
+
+def record(compared: Comparison, bilm: str) -> Dict[str, Any]:
+    """Return a line for programs: scores and errors that are gone in percent, None where nothing is known."""
+    row, ours, papers = compared.row, compared.ours, compared.papers
+    deviation = row.score.deviation if row.score else None
+    return {
+        "task": row.cell.task,
+        "cell": row.cell.variant,
+        "split": row.cell.split,
+        "percent_of_data": row.cell.percent,
+        "mean": row.score.mean if row.score else None,
+        "deviation": None if deviation is None or math.isnan(deviation) else deviation,
+        "seeds": len(row.found),
+        "gain": ours.absolute if ours else None,
+        "error_reduction": ours.relative if ours else None,
+        "p_value": compared.p_value,
+        "paper": row.cell.paper,
+        "paper_deviation": row.cell.paper_deviation,
+        "paper_gain": papers.absolute if papers else None,
+        "paper_error_reduction": papers.relative if papers else None,
+        "trained_weights": row.parameters,
+        "seconds": row.seconds,
+        "commit": " ".join(row.commits),
+        "bilm": None if row.cell.is_baseline else bilm,
+    }
+
+
+def _p(value: Optional[float]) -> str:
+    if value is None:
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _paper(row: Row) -> str:
+    if row.cell.paper is None:
+        return ""
+    deviation = row.cell.paper_deviation
+    return f"{row.cell.paper:g}" + ("" if deviation is None else f" ± {deviation:g}")
+
+
+def _short(commit: str) -> str:
+    name, _, state = commit.partition("-")
+    return name[:9] + (f"-{state}" if state else "")

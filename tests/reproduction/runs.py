@@ -1,0 +1,35 @@
+"""Folders as finished trainings leave them, without a training."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Optional, Sequence
+
+from elmo_plugin.reproduction import items, training
+from elmo_plugin.reproduction.items import Items
+
+MIX = {"place": "input", "layers": [0, 1, 2], "weights": [0.2, 0.7, 0.1], "gamma": 1.5}
+
+
+def leave_result(folder: Path, score: float, seconds: float = 60.0, commit: Optional[str] = "0123456789abcdef") -> None:
+    """Leave a score of the test and of the development part."""
+    folder.mkdir(parents=True)
+    (folder / training.ARCHIVE).write_text("")
+    (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy"}}))
+    duration = f"0:{int(seconds // 60):02}:{seconds % 60:04.1f}"
+    metrics = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}
+    (folder / training.METRICS).write_text(json.dumps(metrics))
+    if commit is not None:
+        (folder / training.RECORD).write_text(json.dumps({"commit": commit, "command": "allennlp train"}))
+
+
+def some_items(right: Sequence[int], **changes: Any) -> Items:
+    """Items of an accuracy, 1 for each that is right."""
+    numbers = [[float(one), 1.0] for one in right]
+    known = {"score": "accuracy", "measure": "CategoricalAccuracy", "numbers": numbers, "digest": "the same"}
+    return Items(**{**known, "parameters": {"all": 5000, "trained": 1234}, "mixes": [MIX], **changes})
+
+
+def leave_items(folder: Path, split: str, of_run: Items) -> None:
+    """Leave what each item scores."""
+    items.path_of(folder, split).write_text(json.dumps(asdict(of_run)))

@@ -1,0 +1,100 @@
+"""Items of trained models: what is kept, what is refused; the paper's models are in tests/experiments."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+import torch  # noqa: E402
+from allennlp.common import Params  # noqa: E402
+from allennlp.data import Instance, Token  # noqa: E402
+from allennlp.data.fields import LabelField, MetadataField, SequenceLabelField, TextField  # noqa: E402
+
+from elmo_plugin.reproduction import items, training  # noqa: E402
+from tests.reproduction.runs import leave_items, leave_result, some_items  # noqa: E402
+
+
+def instance(words="a b", label="x", tags=("O", "O"), about=1):
+    text = TextField([Token(word) for word in words.split()])
+    return Instance(
+        {
+            "text": text,
+            "label": LabelField(label),
+            "tags": SequenceLabelField(list(tags), text),
+            "metadata": MetadataField({"about": about}),
+        }
+    )
+
+
+def test_items_are_read_as_they_were_written(tmp_path):
+    assert items.read(tmp_path, "test") is None
+    found = some_items([1, 0, 1])
+    leave_items(tmp_path, "test", found)
+
+    assert items.read(tmp_path, "test") == found
+    assert items.read(tmp_path, "development") is None
+    assert found.corpus_score() == pytest.approx(2 / 3)
+
+
+def test_digest_is_of_words_and_labels():
+    known = items.digest([instance(), instance("c d")])
+
+    assert known == items.digest([instance(about=2), instance("c d")])
+    others = [
+        [instance("c d"), instance()],
+        [instance(label="y"), instance("c d")],
+        [instance(tags=("O", "B")), instance("c d")],
+        [instance()],
+    ]
+    assert known not in [items.digest(other) for other in others]
+
+
+@pytest.mark.parametrize("scored,is_refused", [(0.805, False), (0.82, True), (0.78, True)])
+def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_path, monkeypatch):
+    """Batches may change it by a little, other data by more."""
+    folder = tmp_path / "run"
+    leave_result(folder, scored)
+    loaded = SimpleNamespace(
+        model=torch.nn.Linear(2, 3),
+        config=Params(
+            {
+                "trainer": {"validation_metric": "+accuracy"},
+                "test_data_path": "data",
+                "data_loader": {"batch_sampler": {"batch_size": 7}},
+                "model": {},
+            }
+        ),
+        validation_dataset_reader=SimpleNamespace(read=lambda path: [instance()] * 5),
+    )
+    monkeypatch.setattr(training, "load", lambda archive, cuda_device: loaded)
+    numbers = [[1.0, 1.0]] * 4 + [[0.0, 1.0]]
+    monkeypatch.setattr(
+        items, "score_items", lambda model, score, instances, size, device: ("CategoricalAccuracy", numbers[: size - 2])
+    )
+
+    if is_refused:
+        with pytest.raises(
+            items.ItemsError, match=r"accuracy on data is 0.8000, but metrics.json says 0.\d+. The data"
+        ):
+            items.evaluate(folder, "test")
+        assert items.read(folder, "test") is None
+    else:
+        found = items.evaluate(folder, "test")
+        assert items.read(folder, "test") == found
+        assert found.parameters == {"all": 9, "trained": 9} and found.mixes == []
+
+
+@pytest.mark.parametrize(
+    "number,config,places",
+    [
+        (1, {"encoder": {"type": "lstm"}}, ["input"]),
+        (1, {"encoder": {"type": "elmo_output"}}, ["output"]),
+        (2, {"encoder": {"type": "elmo_output"}}, ["input", "output"]),
+    ],
+)
+def test_where_a_mix_goes(number, config, places, monkeypatch):
+    monkeypatch.setattr(training, "mixes_of", lambda model: [[{"gamma": 1.0}] * number])
+
+    assert items.mixes(None, json.loads(json.dumps(config))) == [{"place": place, "gamma": 1.0} for place in places]

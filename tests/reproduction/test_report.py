@@ -1,0 +1,39 @@
+"""A table or a figure in every form."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from rich.console import Console
+
+from elmo_plugin.reproduction.cells import Cell
+from elmo_plugin.reproduction.report import report
+from elmo_plugin.reproduction.results import Row
+from tests.reproduction.runs import some_items
+
+ROWS = [Row(Cell(Path("x"), "ner", "elmo", "test"), [0.5], items={Path("1"): some_items([1])})]
+
+
+@pytest.mark.parametrize("table,words", [("table1", "50.0"), ("figure2", "0.70")])
+def test_every_form_is_written(table, words, tmp_path):
+    pytest.importorskip("matplotlib")
+    console = Console(record=True, width=200)
+
+    paths = report(table, ROWS, "small", "original", tmp_path, console)
+
+    assert [path.suffix for path in paths] == [".md", ".csv", ".tex", ".png"]
+    assert all(path.stem == table and path.exists() for path in paths)
+    assert f"{table}, small scale, biLM original" in console.export_text(clear=False)
+    assert words in console.export_text() and words in paths[0].read_text()
+
+
+def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    paths = report("table1", ROWS, "small", "original", tmp_path, Console())
+
+    assert [path.suffix for path in paths] == [".md", ".csv", ".tex"]
+    assert "no picture: a plot needs matplotlib" in capsys.readouterr().out
