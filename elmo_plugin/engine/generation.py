@@ -207,10 +207,12 @@ class Generation:
             return False
         if not self._in_use.acquire(exclusive=True):
             return False
-        self.close()
-        os.rename(self.path, trash)
-        shutil.rmtree(trash, ignore_errors=True)
-        self._in_use.release()
+        try:
+            self.close()
+            os.rename(self.path, trash)
+            shutil.rmtree(trash, ignore_errors=True)
+        finally:
+            self._in_use.release()
         return True
 
 

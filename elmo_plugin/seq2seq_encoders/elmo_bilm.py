@@ -9,8 +9,8 @@ from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 from overrides import overrides
 from torch import nn
 
+from elmo_plugin.adapters.masks import lengths_of
 from elmo_plugin.adapters.weight_sources import find_weights
-from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.lstm import BiLstm
 from elmo_plugin.engine.options import BiLmOptions, LstmOptions
 from elmo_plugin.engine.packing import Packing
@@ -125,18 +125,8 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
 
         `ShapeError` where the inputs have another width, or a row has padding in front of or between its steps.
         """
-        if inputs.dim() != 3 or inputs.shape[-1] != self.get_input_dim():
-            raise ShapeError(
-                f"elmo_bilm: the inputs have shape {tuple(inputs.shape)}, expected (batch, steps, "
-                f'{self.get_input_dim()}). Give "input_size" the width of what stands in front of it.'
-            )
+        packing = Packing(lengths_of("elmo_bilm", inputs, self.get_input_dim(), mask), inputs.device)
         batch, steps = inputs.shape[:2]
-        if mask is None:
-            mask = inputs.new_ones((batch, steps), dtype=torch.bool)
-        lengths = mask.sum(dim=1)
-        if not torch.equal(mask.bool(), torch.arange(steps, device=mask.device) < lengths[:, None]):
-            raise ShapeError("elmo_bilm: a row of the mask has padding in front of or between its steps.")
-        packing = Packing(lengths.tolist(), inputs.device)
         begun = self._keeper.begin(self._lstm.zero_state(batch, inputs))
         packed = packing.pack(inputs)
         if self._input_map is not None:

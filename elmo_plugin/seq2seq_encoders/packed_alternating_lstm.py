@@ -1,6 +1,6 @@
 """The encoder of He et al. (2017) for semantic roles, without work on padding and without a graph per step."""
 
-from typing import List, Optional
+from typing import Optional
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -9,7 +9,7 @@ from allennlp.modules.stacked_alternating_lstm import StackedAlternatingLstm
 from allennlp.nn.util import get_dropout_mask
 from overrides import overrides
 
-from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.adapters.masks import lengths_of
 from elmo_plugin.engine.highway_lstm import HighwayWeights, run_layer
 from elmo_plugin.engine.packing import Packing
 
@@ -86,13 +86,8 @@ class PackedAlternatingLstmEncoder(Seq2SeqEncoder):
 
         `ShapeError` where the inputs have another width, or padding stands in front of or between tokens.
         """
-        if inputs.dim() != 3 or inputs.shape[-1] != self.get_input_dim():
-            raise ShapeError(
-                f"packed_alternating_lstm: the inputs have shape {tuple(inputs.shape)}, expected (batch, steps, "
-                f'{self.get_input_dim()}). Give "input_size" the width of what stands in front of it.'
-            )
+        packing = Packing(lengths_of("packed_alternating_lstm", inputs, self.get_input_dim(), mask), inputs.device)
         batch, steps = inputs.shape[:2]
-        packing = Packing(_lengths(inputs, mask), inputs.device)
         hidden = packing.pack(inputs)
         for index in range(self._module.num_layers):
             layer = getattr(self._module, f"layer_{index}")
@@ -109,14 +104,3 @@ class PackedAlternatingLstmEncoder(Seq2SeqEncoder):
             )
             hidden = run_layer(hidden, weights, packing, reverse=not layer.go_forward, mask=dropped)
         return packing.unpack(hidden, batch, steps)
-
-
-def _lengths(inputs: torch.Tensor, mask: Optional[torch.Tensor]) -> List[int]:
-    batch, steps = inputs.shape[:2]
-    if mask is None:
-        return [steps] * batch
-    lengths = mask.sum(dim=1)
-    expected = torch.arange(steps, device=mask.device) < lengths.unsqueeze(1)
-    if not torch.equal(mask.bool(), expected):
-        raise ShapeError("packed_alternating_lstm: the mask has padding in front of or between tokens.")
-    return lengths.tolist()

@@ -16,6 +16,7 @@ from elmo_plugin.engine import characters
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, BiLmOutput
 from elmo_plugin.engine.elmo import Elmo
+from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.scalar_mix import ScalarMix
 from elmo_plugin.engine.warm import warm_up
 from elmo_plugin.engine.word_cache import MEGABYTES
@@ -212,10 +213,13 @@ class ElmoEmbedder(TokenEmbedder):
 
         # Returns
 
-        The biLM, float32, on the CPU.
+        A copy of the biLM, float32, on the CPU.
         """
         self._prepare()
-        tensors = {name: tensor.detach().float().cpu() for name, tensor in self.elmo.bilm.state_dict().items()}
+        tensors = {
+            name: tensor.detach().to("cpu", torch.float32, copy=True)
+            for name, tensor in self.elmo.bilm.state_dict().items()
+        }
         return WeightSet(self.elmo.bilm.options, tensors, vocabulary=self._vocabulary, source=self._source)
 
     @overrides
@@ -287,6 +291,6 @@ class ElmoEmbedder(TokenEmbedder):
             )
 
 
-def _architecture(options: Any) -> Any:
+def _architecture(options: BiLmOptions) -> Any:
     cnn = options.char_cnn
     return options.n_tokens_vocab if cnn is None else (cnn.filters, cnn.activation, cnn.max_characters_per_token)

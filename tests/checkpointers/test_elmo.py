@@ -64,8 +64,7 @@ def data(tmp_path_factory):
 
 def configuration(data, **changes):
     """Two epochs of five batches, sampled softmax and dropout, a checkpoint behind each batch."""
-    os.environ["LM_DATA"] = str(data)
-    parameters = Params.from_file(str(TINY)).as_dict(quiet=True)
+    parameters = Params.from_file(str(TINY), ext_vars={"LM_DATA": str(data)}).as_dict(quiet=True)
     parameters["train_data_path"] = parameters["vocabulary"]["corpus"] = f"{data}/train-*.txt"
     parameters["validation_data_path"] = f"{data}/heldout.txt"
     parameters["data_loader"]["batches_per_epoch"] = 5

@@ -104,3 +104,9 @@ def test_elsewhere_it_says_where_to_run(
 
     assert demo.main([]) == 1
     assert "Run this from the root of the repository" in capsys.readouterr().err
+
+
+def test_no_seeds_are_refused(capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit):
+        demo.main(["--seeds", "0"])
+    assert "--seeds is 0, expected 1 or more" in capsys.readouterr().err

@@ -154,7 +154,7 @@ def test_padding_is_zero_and_a_batch_may_be_empty(weights):
 
 
 def test_mask_with_a_hole_is_refused(weights):
-    with pytest.raises(ShapeError, match="between its steps"):
+    with pytest.raises(ShapeError, match="row 0 of the mask has padding in front of or between its 2 steps"):
         build(weights=weights)(inputs(6)[:1], torch.tensor([[True, False, True, False, False]]))
 
 

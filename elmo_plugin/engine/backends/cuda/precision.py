@@ -24,13 +24,13 @@ CELL_DTYPES: Dict[torch.dtype, torch.dtype] = {
 _SUMS = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
 
 
-def check_dtypes(tensors: Dict[str, torch.Tensor]) -> torch.dtype:
+def check_dtypes(tensors: Dict[str, torch.Tensor]) -> None:
     """
-    Return the dtype that all tensors of a layer share.
+    Look whether this backend can compute with the tensors of a layer.
 
     # Raises
 
-    `ShapeError` where there are several, or one that this backend cannot compute in.
+    `ShapeError` where they have several dtypes, or one that this backend cannot compute in.
     """
     found = {name: tensor.dtype for name, tensor in tensors.items()}
     dtype = next(iter(found.values()))
@@ -38,7 +38,6 @@ def check_dtypes(tensors: Dict[str, torch.Tensor]) -> torch.dtype:
         raise ShapeError(f"backend 'cuda': tensors of one layer have dtypes {found}, expected one dtype for all.")
     if dtype not in CELL_DTYPES:
         raise ShapeError(f"backend 'cuda': dtype is {dtype}, expected one of {list(CELL_DTYPES)}.")
-    return dtype
 
 
 @contextmanager
