@@ -27,7 +27,7 @@ def draw(table: str, title: str, rows: Sequence[Row], path: Path) -> None:
         _over_data(figure, [row for row in rows if row.found])
     else:
         _scores(figure, rows)
-    figure.suptitle(title, fontsize="medium")
+    figure.suptitle(title, fontsize="medium", wrap=True)
     with replacing(path) as part:
         figure.savefig(part, format="png", dpi=150)
 

@@ -84,3 +84,29 @@ def test_items_of_a_run(tmp_path, monkeypatch, capsys):
 
     assert asked == [(tmp_path, "development")]
     assert f"4 items, accuracy 75.0: {tmp_path}/items_development.json" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_figure_2_for_real(tmp_path, monkeypatch):
+    """Two sentences of entities, trained, scored and drawn by the processes that do it."""
+    from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME, read
+    from elmo_plugin.reproduction import items, training
+
+    task_data.write(tmp_path)
+    arguments = [
+        "--tasks",
+        "ner",
+        "--data",
+        tmp_path,
+        "--vectors",
+        tmp_path / "vectors.txt",
+        "--runs",
+        tmp_path / "runs",
+    ]
+    run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache")
+
+    (folder,) = (path.parent for path in (tmp_path / "runs").rglob(training.RECORD))
+    (last,) = read(folder / FILE_NAME)[-1:]
+    assert last["epoch"] == training.collect(folder).metrics["epoch"] + 1
+    assert len(items.read(folder, "test").numbers) == 2
+    assert "| ner | input |" in (tmp_path / "runs" / "small" / "figure2.md").read_text()
