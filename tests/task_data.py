@@ -70,6 +70,16 @@ def squad() -> Dict[str, Any]:
     return {"version": "1.1", "data": [{"title": "", "paragraphs": [{"context": PASSAGE, "qas": questions}]}]}
 
 
+def conllu(sentences: Sequence[Sequence[Sequence[str]]] = SENTENCES) -> str:
+    """Dependency trees in the columns of CoNLL-U, in which every word hangs on the first one."""
+    lines = []
+    for sentence in sentences:
+        for place, (word, tag, *_) in enumerate(sentence, start=1):
+            lines.append("\t".join([str(place), word, "_", "X", tag, "_", str(min(place - 1, 1)), "dep", "_", "_"]))
+        lines.append("")
+    return "\n".join(lines + [""])
+
+
 def snli() -> str:
     """JSON lines of SNLI; the annotators did not agree about the last pair."""
     pairs = [("A man sleeps.", "Nobody is awake.", label) for label in ("entailment", "neutral", "contradiction", "-")]
@@ -102,6 +112,8 @@ def write(folder: Path) -> Dict[str, str]:
         texts[f"qa/new_wiki/{part}.json"] = texts[f"public/squad-{part}-v1.1.json"] = json.dumps(squad())
         texts[f"nli/cad/{part}.jsonl"] = texts[f"public/snli_1.0_{part}.jsonl"] = snli()
         texts[f"public/{part}.txt"] = TREES
+        for shard in ("00", "01"):
+            texts[f"pos/ud_ewt/en_ewt-ud-{part}-{shard}.conllu"] = conllu()
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

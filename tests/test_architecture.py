@@ -36,7 +36,7 @@ MAY_IMPORT: Dict[str, Set[str]] = {
     "__main__": {"__init__"},
 }
 # Stand above everything else.
-TOP = {"commands", "reproduction", "demo", "drop_in"}
+TOP = {"commands", "probes", "reproduction", "demo", "drop_in"}
 EVERYTHING = set(MAY_IMPORT) | TOP
 
 # Other packages, anywhere in the part: None is any.
