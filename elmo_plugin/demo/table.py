@@ -31,9 +31,14 @@ def scores_table(baseline: Sequence[Result], elmo: Sequence[Result]) -> Table:
 
 
 def layers_table(elmo: Sequence[Result]) -> Table:
-    """Set what the task has learned about the layers of the biLM: their weights, and gamma that scales the whole."""
+    """
+    Set what the task has learned about the layers of the biLM: their weights, and gamma that scales the whole.
+
+    A line for each run and place where ELMo enters: the input or the output of the model's first biLSTM.
+    """
     table = Table(title="Learned weights of the biLM's layers")
     mixes = [mix for result in elmo for mix in result.mixes]
+    table.add_column("")
     for layer in mixes[0]["layers"]:
         table.add_column("tokens" if layer == 0 else f"LSTM {layer}", justify="right")
     table.add_column("gamma", justify="right")
@@ -43,4 +48,4 @@ def layers_table(elmo: Sequence[Result]) -> Table:
 
 
 def _numbers(mix: Dict) -> List[str]:
-    return [f"{weight:.2f}" for weight in mix["weights"]] + [f"{mix['gamma']:.2f}"]
+    return [mix["place"], *(f"{weight:.2f}" for weight in mix["weights"]), f"{mix['gamma']:.2f}"]

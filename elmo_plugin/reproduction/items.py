@@ -31,7 +31,7 @@ class Items:
     numbers : of each item.
     digest : of the items' words and labels: equal for equal data.
     parameters : the model's weights: "all" and "trained".
-    mixes : of ELMo layers: "place" ("input" or "output" of the task's encoder), "layers", "weights" and "gamma" each.
+    mixes : of ELMo layers, as `training.mixes_of` returns them.
     """
 
     score: str
@@ -80,7 +80,12 @@ def evaluate(folder: Path, split: str) -> Items:
     instances = list(archive.validation_dataset_reader.read(data))
     measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
     items = Items(
-        score, measure, numbers, digest(instances), _sizes(archive.model), mixes(archive.model, config["model"])
+        score,
+        measure,
+        numbers,
+        digest(instances),
+        _sizes(archive.model),
+        training.mixes_of(archive.model, config["model"]),
     )
     reported = training.collect(folder).score(split)
     if abs(100 * (items.corpus_score() - reported)) > _TOLERANCE:
@@ -91,23 +96,6 @@ def evaluate(folder: Path, split: str) -> Items:
     with replacing(path_of(folder, split)) as part:
         part.write_text(json.dumps(asdict(items)), encoding="utf-8")
     return items
-
-
-def mixes(model: Any, config: Any) -> List[Dict[str, Any]]:
-    """
-    Say what a model has learned about the layers of its biLMs, and where each mix goes.
-
-    # Parameters
-
-    config : the model's configuration. An embedder with two mixes has the second for the encoder's output; that of
-        a single mix is there where the encoder is `elmo_output`.
-    """
-    alone = "output" if '"elmo_output"' in json.dumps(config) else "input"
-    found = []
-    for of_embedder in training.mixes_of(model):
-        places = [alone] if len(of_embedder) == 1 else ["input", "output"]
-        found += [{"place": place, **mix} for place, mix in zip(places, of_embedder)]
-    return found
 
 
 def digest(instances: Iterable[Any]) -> str:

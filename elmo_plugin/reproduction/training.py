@@ -78,7 +78,7 @@ class Result:
 
     metrics : of AllenNLP: `best_validation_accuracy`, `test_accuracy`, ...
     seconds : the training took, without the start of the program and the evaluation on the test set.
-    mixes : for each mix of ELMo layers, where they were asked for, its "layers", "weights" and "gamma".
+    mixes : of ELMo layers, where they were asked for; as `mixes_of` returns them.
     commit : of this package when the training began; None where that is not known.
     validated_by : the name of the score that chose the best epoch.
     """
@@ -160,12 +160,11 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
     metrics = json.loads((folder / METRICS).read_text())
     record = folder / RECORD
     commit = json.loads(record.read_text(encoding="utf-8"))["commit"] if record.exists() else None
-    embedders = mixes_of(load(folder / ARCHIVE).model) if with_mixes else []
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return Result(
         metrics,
         seconds_of(metrics["training_duration"]),
-        [mix for of_embedder in embedders for mix in of_embedder],
+        mixes_of(load(folder / ARCHIVE).model, config["model"]) if with_mixes else [],
         commit,
         validation_metric(config),
     )
@@ -185,11 +184,29 @@ def load(archive: Path, cuda_device: int = -1) -> Any:
     return load_archive(str(archive), cuda_device=cuda_device)
 
 
-def mixes_of(model: Any) -> List[List[Dict[str, Any]]]:
-    """Return for each ELMo embedder of a model what its mixes have learned about the layers of the biLM."""
+def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """
+    Say what a model has learned about the layers of its biLMs, and where each mix goes.
+
+    # Parameters
+
+    config : the model's configuration. An embedder with two mixes has the second for the encoder's output; that of
+        a single mix is there where the encoder is `elmo_output`.
+
+    # Returns
+
+    `mixing_weights` of each mix, with its "place": "input" or "output" of the task's encoder.
+    """
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
-    return [module.mixing_weights() for module in model.modules() if isinstance(module, ElmoEmbedder)]
+    alone = "output" if '"elmo_output"' in json.dumps(config) else "input"
+    found = []
+    for module in model.modules():
+        if isinstance(module, ElmoEmbedder):
+            mixes = module.mixing_weights()
+            places = [alone] if len(mixes) == 1 else ["input", "output"]
+            found += [{"place": place, **mix} for place, mix in zip(places, mixes)]
+    return found
 
 
 def seconds_of(duration: str) -> float:

@@ -8,7 +8,7 @@ import pytest
 from elmo_plugin.demo import __main__ as demo
 from elmo_plugin.reproduction.training import Result, Run, TrainingError
 
-MIX = {"layers": [0, 1, 2], "weights": [0.2, 0.5, 0.3], "gamma": 1.25}
+MIX = {"place": "input", "layers": [0, 1, 2], "weights": [0.2, 0.5, 0.3], "gamma": 1.25}
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Items of trained models: what is kept, what is refused; the paper's models are in tests/experiments."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -84,17 +83,3 @@ def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_p
         found = items.evaluate(folder, "test")
         assert items.read(folder, "test") == found
         assert found.parameters == {"all": 9, "trained": 9} and found.mixes == []
-
-
-@pytest.mark.parametrize(
-    "number,config,places",
-    [
-        (1, {"encoder": {"type": "lstm"}}, ["input"]),
-        (1, {"encoder": {"type": "elmo_output"}}, ["output"]),
-        (2, {"encoder": {"type": "elmo_output"}}, ["input", "output"]),
-    ],
-)
-def test_where_a_mix_goes(number, config, places, monkeypatch):
-    monkeypatch.setattr(training, "mixes_of", lambda model: [[{"gamma": 1.0}] * number])
-
-    assert items.mixes(None, json.loads(json.dumps(config))) == [{"place": place, "gamma": 1.0} for place in places]

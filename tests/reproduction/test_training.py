@@ -127,3 +127,29 @@ def test_other_durations_are_refused() -> None:
     """Nothing is guessed."""
     with pytest.raises(ValueError, match="duration is '3 min', expected"):
         training.seconds_of("3 min")
+
+
+@pytest.mark.parametrize(
+    "number,config,places",
+    [
+        (1, {"encoder": {"type": "lstm"}}, ["input"]),
+        (1, {"encoder": {"type": "elmo_output"}}, ["output"]),
+        (2, {"encoder": {"type": "elmo_output"}}, ["input", "output"]),
+    ],
+)
+def test_where_a_mix_goes(number: int, config: Dict[str, Any], places: List[str]) -> None:
+    pytest.importorskip("allennlp")
+    import torch
+
+    from elmo_plugin.token_embedders.elmo import ElmoEmbedder
+
+    class Embedder(ElmoEmbedder):
+        def __init__(self) -> None:
+            torch.nn.Module.__init__(self)
+
+        def mixing_weights(self) -> List[Dict[str, Any]]:
+            return [{"gamma": 1.0}] * number
+
+    mixes = training.mixes_of(torch.nn.Sequential(torch.nn.Linear(1, 1), Embedder()), config)
+
+    assert mixes == [{"place": place, "gamma": 1.0} for place in places]
