@@ -1,6 +1,5 @@
 """Whole runs on a tiny biLM, in processes that can be killed."""
 
-import multiprocessing
 import os
 import random
 import signal
@@ -19,6 +18,7 @@ from elmo_plugin.embedding.writers import Keys
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.formats import read_pair
 from tests import tiny
+from tests.processes import run_in_process
 
 BY_NUMBER = Keys()
 
@@ -73,33 +73,8 @@ def embed_in_process(
     before: Optional[Callable[[], None]] = None,
     kill_after: Optional[float] = None,
 ) -> Optional[int]:
-    """
-    Run in a process of its own.
-
-    # Parameters
-
-    before : called in that process, in front of the run.
-    kill_after : seconds until the process is killed, unless it has ended.
-
-    # Returns
-
-    Its exit code: negative for a signal.
-    """
-
-    def work() -> None:
-        torch.set_num_threads(1)  # threads do not survive a fork
-        if before is not None:
-            before()
-        embed_text(text, Target(output, format, keys, resume), embedder)
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    process.join(kill_after)
-    if process.is_alive():
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-    return process.exitcode
+    """Run in a process of its own; the rest is as for `run_in_process`."""
+    return run_in_process(lambda: embed_text(text, Target(output, format, keys, resume), embedder), before, kill_after)
 
 
 def kill_at(operation: int, names: List[str]) -> Callable[[], None]:

@@ -1,17 +1,14 @@
 """Indexes of random text by a tiny biLM, in processes that can be killed."""
 
-import multiprocessing
-import os
-import signal
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
 import numpy as np
-import torch
 
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.neighbors.build import IndexTarget, build_index
 from elmo_plugin.neighbors.index import TokenIndex
+from tests.processes import run_in_process
 
 
 def build(text: Path, folder: Path, embedder: SentenceEmbedder, weights: str = "tiny", **settings: Any) -> TokenIndex:
@@ -28,33 +25,10 @@ def build_in_process(
     kill_after: Optional[float] = None,
     **settings: Any,
 ) -> Optional[int]:
-    """
-    Build in a process of its own.
-
-    # Parameters
-
-    before : called in that process, in front of the build.
-    kill_after : seconds until the process is killed, unless it has ended.
-
-    # Returns
-
-    Its exit code: negative for a signal.
-    """
-
-    def work() -> None:
-        torch.set_num_threads(1)  # threads do not survive a fork
-        if before is not None:
-            before()
-        build_index(text, IndexTarget(folder, **settings), embedder, "tiny")
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    process.join(kill_after)
-    if process.is_alive():
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-    return process.exitcode
+    """Build in a process of its own; the rest is as for `run_in_process`."""
+    return run_in_process(
+        lambda: build_index(text, IndexTarget(folder, **settings), embedder, "tiny"), before, kill_after
+    )
 
 
 def content_of(folder: Path) -> Dict[str, bytes]:
