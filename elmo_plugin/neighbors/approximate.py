@@ -50,18 +50,11 @@ class Cells(NamedTuple):
 
 def sample(tokens: int, size: int, seed: int = _SEED) -> np.ndarray:
     """Draw numbers of tokens without repetition, in rising order."""
+    random = np.random.default_rng(seed)
     size = min(size, tokens)
-    drawn = (
-        np.random.default_rng(seed).choice(tokens, size, replace=False) if tokens < 1 << 24 else _sparse(tokens, size)
-    )
-    return np.sort(drawn.astype(np.int64))
-
-
-def _sparse(tokens: int, size: int) -> np.ndarray:
-    """As `sample`, where a permutation of all tokens would not fit the memory."""
-    random = np.random.default_rng(_SEED)
-    drawn = np.unique(random.integers(0, tokens, 2 * size))
-    return random.choice(drawn, size, replace=False)
+    # Of very many tokens a permutation would not fit the memory: enough of them, some twice, from which to choose.
+    among = tokens if tokens < 1 << 24 else np.unique(random.integers(0, tokens, 2 * size))
+    return np.sort(random.choice(among, size, replace=False).astype(np.int64))
 
 
 class ApproximateLayer:

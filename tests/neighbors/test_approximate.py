@@ -51,3 +51,4 @@ def test_sample_has_no_repetitions_and_is_the_same_again(tokens, size):
     assert len(drawn) == len(set(drawn.tolist())) == min(tokens, size)
     assert (np.diff(drawn) > 0).all() and 0 <= drawn.min() <= drawn.max() < tokens
     assert (drawn == approximate.sample(tokens, size)).all()
+    assert tokens <= size or (drawn != approximate.sample(tokens, size, seed=1)).any()
