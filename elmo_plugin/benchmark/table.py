@@ -32,9 +32,9 @@ def markdown(report: Dict[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def table(header: Row, rows: Iterable[Row]) -> str:
-    """Make a Markdown table; all columns but the first are set to the right."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+def table(header: Row, rows: Iterable[Row], texts: int = 1) -> str:
+    """Make a Markdown table; all columns but the first, or as many as `texts` says, are set to the right."""
+    lines = [header, ["---"] * texts + ["---:"] * (len(header) - texts), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -68,7 +68,8 @@ def probes_from_args(args: argparse.Namespace) -> None:
             if "tags" in parts:
                 results[f"{prefix}tags"] = _tags(args, source)
     for number in sorted(set(args.tables)):
-        text = table(number, bilms) + ("\n" + sets_table(bilms) if number == 5 and sets_table(bilms) else "")
+        sets = sets_table(bilms) if number == 5 else ""
+        text = "\n".join(part for part in (table(number, bilms), sets) if part)
         print(f"Table {number}\n\n{text}")
         path = args.runs / f"table{number}.md"
         path.write_text(text, encoding="utf-8")

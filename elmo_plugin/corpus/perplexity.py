@@ -5,6 +5,7 @@ from typing import Dict, Iterator, NamedTuple, Optional, Tuple
 import numpy as np
 import torch
 
+from elmo_plugin.corpus.bootstrap import central, resamples
 from elmo_plugin.corpus.sentence_batches import sentence_batches
 from elmo_plugin.corpus.streams import LazyBlock, StreamBatch, stream_batches, to_tensors
 from elmo_plugin.corpus.text import Corpus
@@ -58,17 +59,8 @@ class SentenceScores(NamedTuple):
 
         The keys of `perplexities`, each with the lower and the upper bound.
         """
-        random = np.random.default_rng(seed)
-        count = len(self.tokens)
-        drawn = [
-            self.perplexities(np.bincount(random.integers(0, count, count), minlength=count)) for _ in range(samples)
-        ]
-        outside = 100 * (1 - level) / 2
-        bounds: Dict[str, Tuple[float, float]] = {}
-        for name in drawn[0]:
-            low, high = np.percentile([sample[name] for sample in drawn], [outside, 100 - outside])
-            bounds[name] = (float(low), float(high))
-        return bounds
+        drawn = [self.perplexities(times) for times in resamples(len(self.tokens), samples, seed)]
+        return {name: central([sample[name] for sample in drawn], level) for name in drawn[0]}
 
 
 @torch.no_grad()

@@ -24,9 +24,10 @@ CONFIGS = (Path("experiments/demo/baseline.jsonnet"), Path("experiments/demo/elm
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run the demonstration and return the exit code."""
-    options = parser().parse_args(arguments)
+    command_line = parser()
+    options = command_line.parse_args(arguments)
     if options.seeds < 1:
-        parser().error(f"--seeds is {options.seeds}, expected 1 or more")
+        command_line.error(f"--seeds is {options.seeds}, expected 1 or more")
     console = Console(highlight=False, soft_wrap=True)
     try:
         run_all(options, console)

@@ -5,6 +5,7 @@ from typing import Dict, List, Sequence
 from rich.console import Console, Group
 from rich.table import Table
 
+from elmo_plugin.reproduction.layer_sheet import layer_name
 from elmo_plugin.reproduction.scores import error_reduction, score
 from elmo_plugin.reproduction.training import Result
 
@@ -40,7 +41,7 @@ def layers_table(elmo: Sequence[Result]) -> Table:
     mixes = [mix for result in elmo for mix in result.mixes]
     table.add_column("")
     for layer in mixes[0]["layers"]:
-        table.add_column("tokens" if layer == 0 else f"LSTM {layer}", justify="right")
+        table.add_column(layer_name(layer), justify="right")
     table.add_column("gamma", justify="right")
     for mix in mixes:
         table.add_row(*_numbers(mix))

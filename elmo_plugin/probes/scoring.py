@@ -4,6 +4,8 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 
+from elmo_plugin.corpus.bootstrap import central, resamples
+
 SAMPLES = 1000
 _LEVEL = 0.95
 
@@ -37,10 +39,26 @@ def sense_sums(sentences: Sequence[int], gold: Sequence[Sequence[str]], answers:
 
     `(sentences that have words, 3)`.
     """
-    _, places = np.unique(np.asarray(sentences, dtype=np.int64), return_inverse=True)
-    sums = np.zeros((places.max() + 1 if len(places) else 0, 3))
-    for place, right, answer in zip(places, gold, answers):
-        sums[place] += (answer in right, answer is not None, True)
+    counts = [(answer in right, answer is not None, True) for right, answer in zip(gold, answers)]
+    return by_sentence(sentences, np.array(counts, dtype=float).reshape(-1, 3))
+
+
+def by_sentence(sentences: Sequence[int], counts: np.ndarray) -> np.ndarray:
+    """
+    Add up what the words of each sentence count.
+
+    # Parameters
+
+    sentences : the sentence of each word.
+    counts : of each word, `(words, numbers)`.
+
+    # Returns
+
+    `(sentences that have words, numbers)`.
+    """
+    found, places = np.unique(np.asarray(sentences, dtype=np.int64), return_inverse=True)
+    sums = np.zeros((len(found), counts.shape[1]))
+    np.add.at(sums, places, counts)
     return sums
 
 
@@ -92,13 +110,8 @@ def difference(
 
 
 def _drawn(sums: np.ndarray, samples: int, seed: int) -> np.ndarray:
-    random = np.random.default_rng(seed)
-    count = len(sums)
-    drawn = [np.bincount(random.integers(0, count, count), minlength=count) @ sums for _ in range(samples)]
-    return np.stack(drawn)
+    return np.stack([times @ sums for times in resamples(len(sums), samples, seed)])
 
 
 def _interval(value: float, drawn: np.ndarray) -> Interval:
-    outside = 100 * (1 - _LEVEL) / 2
-    low, high = np.percentile(100 * drawn, [outside, 100 - outside])
-    return Interval(100 * value, float(low), float(high))
+    return Interval(100 * value, *central(100 * drawn, _LEVEL))

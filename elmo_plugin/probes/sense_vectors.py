@@ -1,6 +1,6 @@
 """Word-sense disambiguation by the nearest average: each sense is the mean of its vectors in the training text."""
 
-from typing import Dict, Iterable, List, Mapping, Optional
+from typing import Dict, List, Mapping, Optional
 
 import numpy as np
 
@@ -62,11 +62,3 @@ class SenseVectors:
                 best = int(np.argmax(unit(means[:, layer]) @ vectors[layer]))
                 result[layer].append(senses[best])
         return result
-
-
-def trained(counts: Mapping[Lemma, Mapping[str, int]], windows: Iterable[WordVectors]) -> SenseVectors:
-    """Average the words of all windows."""
-    result = SenseVectors(counts)
-    for window in windows:
-        result.add(window)
-    return result

@@ -8,7 +8,7 @@ import numpy as np
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.probes.first_sense import by_counts
-from elmo_plugin.probes.scoring import accuracy, difference, f1, interval, sense_sums
+from elmo_plugin.probes.scoring import accuracy, by_sentence, difference, f1, interval, sense_sums
 from elmo_plugin.probes.sense_vectors import SenseVectors
 from elmo_plugin.probes.senses import Lemma, SenseText, SenseWord, joined, sense_counts
 from elmo_plugin.probes.shares import NearestShares, is_ambiguous
@@ -64,14 +64,9 @@ def run_senses(task: SenseTask, embedder: SentenceEmbedder, say: Callable[[str],
     ambiguous = [place for place, word in enumerate(test.words) if is_ambiguous(word, counts)]
     nearest = NearestShares([test.words[place] for place in ambiguous], found.vectors[ambiguous])
     senses = SenseVectors(counts)
-    said = -1
-    for window in word_vectors(task.train, embedder):
+    for window in word_vectors(task.train, embedder, _tenths(say)):
         senses.add(window)
         nearest.add(window, task.train)
-        share = 100 * window.words[-1].sentence // len(task.train.sentences)
-        if share // 10 > said:
-            said = share // 10
-            say(f"training text, {share} %")
     answers = senses.answers(found, first)
     by_first = [first.get(word.lemma) for word in test.words]
     return {
@@ -85,6 +80,19 @@ def run_senses(task: SenseTask, embedder: SentenceEmbedder, say: Callable[[str],
         "unanswered_words": sum(answer is None for answer in answers[0]),
         "first_sense": "training counts" if task.wordnet is None else "WordNet",
     }
+
+
+def _tenths(say: Callable[[str], None]) -> Callable[[float], None]:
+    """Say how much of the training text is done, about ten times."""
+    said = -1
+
+    def report(share: float) -> None:
+        nonlocal said
+        if int(10 * share) > said:
+            said = int(10 * share)
+            say(f"training text, {100 * share:.0f} %")
+
+    return report
 
 
 def _together(windows: Sequence[WordVectors]) -> WordVectors:
@@ -108,16 +116,14 @@ def _scores(
 
 def _shares(sentences: Sequence[int], sums: np.ndarray) -> Dict[str, Any]:
     """By sentence, as the scores are, since words of one sentence are no independent sample."""
-    result: Dict[str, Any] = {}
-    _, places = np.unique(np.asarray(sentences, dtype=np.int64), return_inverse=True)
-    for column, name in enumerate(("same_sense", "same_tag")):
-        layers = []
-        for layer in sums:
-            by_sentence = np.zeros((int(places.max()) + 1 if len(places) else 1, 2))
-            np.add.at(by_sentence, places, layer[:, [column, 2]])
-            layers.append(interval(by_sentence, accuracy))
-        result[name] = layers
-    return result
+    nothing = np.zeros((1, 2))
+    return {
+        name: [
+            interval(by_sentence(sentences, layer[:, [column, 2]]) if sentences else nothing, accuracy)
+            for layer in sums
+        ]
+        for column, name in enumerate(("same_sense", "same_tag"))
+    }
 
 
 def _sets(

@@ -2,6 +2,8 @@
 
 from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 
+from elmo_plugin.benchmark.table import table as markdown_table
+
 #: of one biLM: what `run_senses` and `run_tags` give, for it and for a random one
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -85,12 +87,11 @@ def table(number: int, bilms: Mapping[str, Results]) -> str:
     }[number]
     with_paper = any(row.paper is not None for row in rows)
     head = [title, *(["paper"] if with_paper else []), *bilms]
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
-    for row in rows:
-        paper = [row.paper or ""] if with_paper else []
-        lines.append([row.name, *paper, *(_cell(row, results) for results in bilms.values())])
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{body}\n\n{_below(number, bilms)}\n"
+    lines = [
+        [row.name, *([row.paper or ""] if with_paper else []), *(_cell(row, results) for results in bilms.values())]
+        for row in rows
+    ]
+    return f"{markdown_table(head, lines)}\n\n{_below(number, bilms)}\n"
 
 
 def _cell(row: _Row, results: Results) -> str:
@@ -130,5 +131,4 @@ def sets_table(bilms: Mapping[str, Results]) -> str:
     if not lines:
         return ""
     head = ["biLM", "test text", "first sense", *(f"layer {number}" for number in range(len(lines[0]) - 3))]
-    body = [head, ["---", "---"] + ["---:"] * (len(head) - 2), *lines]
-    return "\n".join("| " + " | ".join(line) + " |" for line in body) + "\n"
+    return markdown_table(head, lines, texts=2) + "\n"

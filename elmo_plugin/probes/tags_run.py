@@ -50,11 +50,7 @@ Tags = List[List[str]]
 
 def _tagged(folder: Path) -> Tuple[Tags, List[Tags], Tags]:
     """Tags of the test set: the right ones, those of each layer, and the most frequent one of each word."""
-    from allennlp.common.plugins import import_plugins
-    from allennlp.models import load_archive
-
-    import_plugins()
-    archive = load_archive(str(folder / training.ARCHIVE))
+    archive = training.load(folder / training.ARCHIVE)
     model, reader = archive.model.eval(), archive.validation_dataset_reader
     counts: Dict[str, Counter] = {}
     for instance in archive.dataset_reader.read(archive.config["train_data_path"]):

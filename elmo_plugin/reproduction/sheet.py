@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from elmo_plugin.benchmark.table import table as markdown_table
 from elmo_plugin.formats.atomic import replacing
 
 _LATEX = str.maketrans({"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "<": "$<$", "-": "{-}"})
@@ -61,9 +62,7 @@ def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
 
 def markdown(sheet: Sheet) -> str:
     """Return the title and a table."""
-    rule = ["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts)
-    lines = ["| " + " | ".join(row) + " |" for row in (sheet.columns, rule, *sheet.rows)]
-    return f"{sheet.title}\n\n" + "\n".join(lines) + "\n"
+    return f"{sheet.title}\n\n{markdown_table(sheet.columns, sheet.rows, sheet.texts)}\n"
 
 
 def latex(sheet: Sheet) -> str:
