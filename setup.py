@@ -1,9 +1,10 @@
 """Packaging of elmo_plugin; tool settings are in pyproject.toml, pinned environments in requirements/."""
 
+import platform
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 ROOT = Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "elmo_plugin" / "__init__.py").read_text()).group(1)
@@ -21,6 +22,16 @@ ALLENNLP = [
     "overrides>=3.1",
     "rich>=10",
 ]
+
+# Kernels of the biLM in C++, for x86-64 with AVX2. Where they cannot be built, the package goes without them: see
+# docs/cpu.md.
+COMPILED = Extension(
+    "elmo_plugin.engine.backends.compiled._kernels",
+    ["elmo_plugin/engine/backends/compiled/kernels.cpp"],
+    extra_compile_args=["-O3", "-std=c++17", "-mavx2", "-mfma", "-mf16c"],
+    optional=True,
+)
+HAS_COMPILED = platform.system() in ("Linux", "Darwin") and platform.machine() == "x86_64"
 
 setup(
     name="elmo_plugin",
@@ -45,6 +56,7 @@ setup(
     ],
     packages=find_packages(include=["elmo_plugin", "elmo_plugin.*"]),
     package_data={"elmo_plugin": ["pretrained/*", "pretrained/*/*"]},
+    ext_modules=[COMPILED] if HAS_COMPILED else [],
     python_requires=">=3.8",
     # The engine needs torch and numpy; the weight files need the other two.
     install_requires=["torch>=1.12", "numpy", "h5py", "safetensors"],

@@ -83,7 +83,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batches", type=int, default=200_000)
     parser.add_argument("--size", default="tiny", help="of the random weights (default: tiny)")
-    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--backend", default="auto", help="of the engine (default: auto)")
     parser.add_argument("--notes", type=int, default=100, help="how often memory is noted in the run (default: 100)")
     parser.add_argument("--allowed", type=float, default=16.0, help="MiB of growth that is none (default: 16)")
     parser.add_argument("--seed", type=int, default=0)

@@ -239,7 +239,8 @@ class BiLm(nn.Module):
     def _embed(
         self, ids: torch.Tensor, lengths: torch.Tensor, packing: Packing, cache: Optional[WordCache]
     ) -> torch.Tensor:
-        return self.token_encoder(packing.pack(self._with_boundaries(ids, lengths)), cache)  # (tokens, projection)
+        tokens = packing.pack(self._with_boundaries(ids, lengths))
+        return self.token_encoder(tokens, cache, self.lstm.backend_for(ids.device))  # (tokens, projection)
 
     def _with_boundaries(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         begin, end = self.token_encoder.boundaries

@@ -1,18 +1,24 @@
 """The character CNN: the token layer of a biLM that reads characters (Kim et al. 2015, Jozefowicz et al. 2016)."""
 
-from typing import Callable, Dict, Iterator, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple, cast
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from elmo_plugin.engine import characters
+from elmo_plugin.engine.backends.base import Backend, Convolution
+from elmo_plugin.engine.backends.reference import ReferenceBackend
 from elmo_plugin.engine.encoder_base import TokenEncoder, check_range, holds_integers
 from elmo_plugin.engine.errors import ShapeError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.options import CharCnnOptions
 
 # Words that pass through the convolutions at once: bounds the memory, and words of similar length share a piece.
 WORDS_AT_ONCE = 256
+
+# What convolves where a caller names no backend.
+PLAIN = ReferenceBackend()
 
 _ACTIVATIONS: Dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 
@@ -38,6 +44,7 @@ class CharacterCnnEncoder(TokenEncoder):
         self._small_uniform = options.activation == "relu"
         width, filters = options.embedding_dim, options.num_filters
         self.char_embedding = nn.Parameter(torch.empty(characters.NUM_CHARACTER_IDS, width))
+        self._memo: Derived[Any] = Derived()  # where a backend keeps what it made of the filters; no part of any state
         self.convolutions = nn.ModuleList(nn.Conv1d(width, count, size) for size, count in options.filters)
         self.highways = nn.ModuleList(HighwayLayer(filters) for _ in range(options.n_highway))
         self.projection = None if filters == projection_dim else nn.Linear(filters, projection_dim)
@@ -91,7 +98,7 @@ class CharacterCnnEncoder(TokenEncoder):
     def unique(self, ids: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
         return _unique_rows(ids)
 
-    def encode(self, ids: torch.Tensor) -> torch.Tensor:
+    def encode(self, ids: torch.Tensor, backend: Optional[Backend] = None) -> torch.Tensor:
         if ids.shape[0] == 0:
             return self.char_embedding.new_zeros((0, self._output_dim))
         used = _used_columns(ids)
@@ -100,16 +107,15 @@ class CharacterCnnEncoder(TokenEncoder):
         for rows in order.split(WORDS_AT_ONCE):
             # Behind the last character a window sees nothing but padding, so that one such window is enough.
             columns = min(ids.shape[1], int(used[rows[-1]]) + self._widest)
-            pieces.append(self._encode_piece(ids[rows, :columns]))
+            pieces.append(self._encode_piece(ids[rows, :columns], PLAIN if backend is None else backend))
         back = torch.empty_like(order)
         back[order] = torch.arange(len(order), device=order.device)
         return torch.cat(pieces)[back]
 
-    def _encode_piece(self, ids: torch.Tensor) -> torch.Tensor:
+    def _encode_piece(self, ids: torch.Tensor, backend: Backend) -> torch.Tensor:
         embedded = F.embedding(ids, self.char_embedding)  # (words, characters, char dim)
-        strongest = _strongest_by_products if _prefers_products(embedded) else _strongest_by_convolution
-        features = [self._activation(strongest(convolution, embedded)) for convolution in self._each_convolution()]
-        vectors = torch.cat(features, dim=1)  # (words, filters)
+        filters = [Convolution(each.weight, each.bias) for each in self._each_convolution()]
+        vectors = self._activation(backend.strongest(embedded, filters, self._memo))  # (words, filters)
         for highway in self._each_highway():
             vectors = highway(vectors)
         return vectors if self.projection is None else self.projection(vectors)
@@ -143,25 +149,6 @@ class HighwayLayer(nn.Module):
         gate = torch.sigmoid(F.linear(x, self.gate_weight, self.gate_bias))
         candidate = F.relu(F.linear(x, self.candidate_weight, self.candidate_bias))
         return gate * candidate + (1 - gate) * x
-
-
-def _prefers_products(embedded: torch.Tensor) -> bool:
-    """Whether windows are copied and multiplied: on CPUs that is faster than a convolution of so few channels."""
-    return embedded.device.type == "cpu" and not embedded.requires_grad
-
-
-def _strongest_by_convolution(convolution: nn.Conv1d, embedded: torch.Tensor) -> torch.Tensor:
-    """Return the largest value over all windows, `(words, filters)`, for `(words, characters, char dim)`."""
-    return convolution(embedded.transpose(1, 2)).max(dim=2).values
-
-
-def _strongest_by_products(convolution: nn.Conv1d, embedded: torch.Tensor) -> torch.Tensor:
-    windows = embedded.unfold(1, convolution.kernel_size[0], 1).transpose(2, 3)  # (words, windows, width, char dim)
-    words, places = windows.shape[:2]
-    weight = convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * char dim)
-    products = torch.mm(windows.reshape(words * places, weight.shape[1]), weight.t()).view(words, places, len(weight))
-    strongest = products.max(dim=1).values
-    return strongest if convolution.bias is None else strongest + convolution.bias
 
 
 def _used_columns(ids: torch.Tensor) -> torch.Tensor:

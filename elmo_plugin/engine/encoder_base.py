@@ -1,12 +1,13 @@
 """What the token layer of a biLM has to do, whatever it knows of words."""
 
 from abc import abstractmethod
-from functools import reduce
+from functools import partial, reduce
 from typing import List, Optional, Tuple
 
 import torch
 from torch import nn
 
+from elmo_plugin.engine.backends.base import Backend
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.word_cache import WordCache
 
@@ -35,10 +36,16 @@ class TokenEncoder(nn.Module):
         """Return the distinct words of `(tokens, ...)` and, for each token, the index of its word, `(tokens,)`."""
 
     @abstractmethod
-    def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of words, `(words, projection)`, for ids `(words, ...)`."""
+    def encode(self, ids: torch.Tensor, backend: Optional[Backend] = None) -> torch.Tensor:
+        """
+        Return the vectors of words, `(words, projection)`, for ids `(words, ...)`.
 
-    def forward(self, ids: torch.Tensor, cache: Optional[WordCache] = None) -> torch.Tensor:
+        `backend` is what convolves; None for PyTorch's own convolution.
+        """
+
+    def forward(
+        self, ids: torch.Tensor, cache: Optional[WordCache] = None, backend: Optional[Backend] = None
+    ) -> torch.Tensor:
         """
         Encode tokens, each distinct word once.
 
@@ -46,6 +53,7 @@ class TokenEncoder(nn.Module):
 
         ids : `(tokens, characters)` for a character CNN, `(tokens,)` for a word-level model; int64.
         cache : where vectors are kept; not used where there would be a gradient, nor by a table of word vectors.
+        backend : as `encode` takes it.
 
         # Returns
 
@@ -53,8 +61,8 @@ class TokenEncoder(nn.Module):
         """
         words, index = self.unique(ids)
         if cache is None or self.batch_ndim == 2 or torch.is_grad_enabled():
-            return self.encode(words)[index]
-        return cache.vectors(words, self.encode, self._weights())[index]
+            return self.encode(words, backend)[index]
+        return cache.vectors(words, partial(self.encode, backend=backend), self._weights())[index]
 
     def _weights(self) -> List[torch.Tensor]:
         """

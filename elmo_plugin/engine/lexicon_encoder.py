@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from elmo_plugin.engine.backends.base import Backend
 from elmo_plugin.engine.character_encoder import CharacterCnnEncoder
 from elmo_plugin.engine.errors import ShapeError
 from elmo_plugin.engine.lexicon import (
@@ -65,8 +66,8 @@ class LexiconEncoder(CharacterCnnEncoder):
                 "biLM. Check that the token indexer and the biLM use the same weights."
             )
 
-    def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        vectors = super().encode(ids[:, WORD_COLUMNS:])
+    def encode(self, ids: torch.Tensor, backend: Optional[Backend] = None) -> torch.Tensor:
+        vectors = super().encode(ids[:, WORD_COLUMNS:], backend)
         if self.word_embedding is None or self.word_projection is None:
             return vectors
         return vectors + self.word_projection(F.embedding(_word_ids(ids), self.word_embedding))

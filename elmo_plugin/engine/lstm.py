@@ -93,6 +93,8 @@ class BiLstm(nn.Module):
         self._clips = Clips(cell=options.cell_clip, projection=options.proj_clip)
         self._backend = None if backend == backends.AUTO else self._checked(backends.get(backend))
         self._chosen: Optional[Tuple[torch.device, backends.Backend]] = None
+        if self._backend is None:
+            self.backend_for(next(self.parameters()).device)  # so that the log of a start says what it will be
 
     def _make_layers(self) -> nn.ModuleList:
         dims = [self.input_dim] + [self.options.projection_dim] * (self.options.n_layers - 1)
@@ -242,9 +244,16 @@ class BiLstm(nn.Module):
             LstmJob(inputs[side], hidden[side], cell[side], layer.weights(), reverse, layer.memo, self.precision)
             for side, (layer, reverse) in enumerate(zip(layers, (False, backward_reversed)))
         ]
-        return self._backend_for(inputs[0].device).run(jobs, packing, self._clips)
+        return self.backend_for(inputs[0].device).run(jobs, packing, self._clips)
 
-    def _backend_for(self, device: torch.device) -> backends.Backend:
+    def backend_for(self, device: torch.device) -> backends.Backend:
+        """
+        The backend that tensors on `device` are computed by.
+
+        # Raises
+
+        `BackendUnavailableError` where the one that was asked for cannot, or where the precision cannot be had.
+        """
         if self._backend is not None:
             if not self._backend.supports(device):
                 raise BackendUnavailableError(

@@ -5,12 +5,13 @@ Three variants behind one interface, `encoder_base`: the character CNN, that wit
 table of word vectors alone. Equal words are encoded once, whatever the size of the batch.
 """
 
-from typing import Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from elmo_plugin.engine.backends.base import Backend
 from elmo_plugin.engine.character_encoder import CharacterCnnEncoder
 from elmo_plugin.engine.encoder_base import TokenEncoder, check_range, holds_integers
 from elmo_plugin.engine.errors import ShapeError
@@ -65,5 +66,5 @@ class WordEncoder(TokenEncoder):
         words, index = torch.unique(ids, return_inverse=True)
         return words, index
 
-    def encode(self, ids: torch.Tensor) -> torch.Tensor:
+    def encode(self, ids: torch.Tensor, backend: Optional[Backend] = None) -> torch.Tensor:
         return F.embedding(ids, self.word_embedding)

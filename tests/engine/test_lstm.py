@@ -304,11 +304,12 @@ def test_a_precision_is_had_or_refused():
         BiLstm(LstmOptions(4, 3), backend="reference", precision="int8")
     elsewhere = BiLstm(LstmOptions(4, 3), precision="float16").to("meta")
     with pytest.raises(BackendUnavailableError, match="precision 'float16' cannot be had here"):
-        elsewhere._backend_for(torch.device("meta"))
+        elsewhere.backend_for(torch.device("meta"))
 
 
-@pytest.mark.parametrize("name", ["reference", "cpu"])
-def test_the_backend_that_was_asked_for_runs(monkeypatch, name):
+@pytest.mark.parametrize("name", ["reference", "cpu", "compiled"])
+def test_the_backend_that_was_asked_for_runs(monkeypatch, name, require_backend):
+    require_backend(name)
     runs = []
     kind = type(backends.get(name))
     run = kind.run
@@ -319,10 +320,12 @@ def test_the_backend_that_was_asked_for_runs(monkeypatch, name):
     assert len(runs) == 2, "once for each layer"
 
 
-def test_auto_chooses_once_and_says_so(caplog):
-    lstm = stack()
+def test_auto_chooses_once_and_says_so_at_construction(caplog):
+    name = backends.choose(CPU).name
     with caplog.at_level(logging.INFO):
+        lstm = stack()
+        assert caplog.text.count(f"backend '{name}' for tensors on cpu") == 1
         for _ in range(3):
-            lstm(torch.randn(1, 3), Packing([1], CPU), lstm.zero_state(1, torch.zeros(1)))
+            lstm(torch.randn(1, 3).double(), Packing([1], CPU), lstm.zero_state(1, torch.zeros(1)))
 
-    assert caplog.text.count("backend 'cpu' for tensors on cpu") == 1
+    assert caplog.text.count(f"backend '{name}' for tensors on cpu") == 1

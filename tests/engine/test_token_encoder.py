@@ -1,12 +1,13 @@
 import math
 import pickle
+from functools import partial
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_plugin.engine import character_encoder
+from elmo_plugin.engine import backends, character_encoder
 from elmo_plugin.engine.character_encoder import CharacterCnnEncoder
 from elmo_plugin.engine.characters import words_to_ids
 from elmo_plugin.engine.errors import ShapeError
@@ -67,15 +68,17 @@ def test_leaving_out_columns_of_padding_changes_nothing(n_words, filters, drawn)
     assert_equals_the_equations(encoder, source, ids)
 
 
-def test_both_ways_to_the_strongest_window_are_equal():
-    """With gradients it is found by a convolution, without by products."""
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("name", backends.names())
+def test_every_backend_finds_the_strongest_windows(name, trained, require_backend):
+    require_backend(name)
+    if not backends.get(name).supports(torch.device("cpu")):
+        pytest.skip("not on a CPU")
     encoder, source = encoder_and_weights()
+    encoder.char_embedding.requires_grad_(trained)
     ids = torch.from_numpy(words_to_ids(WORDS))
-    assert character_encoder._prefers_products(encoder.char_embedding)
-    encoder.char_embedding.requires_grad_()
-    assert not character_encoder._prefers_products(encoder.char_embedding)
 
-    assert_equals_the_equations(encoder, source, ids)
+    assert_equals_the_equations(partial(encoder.encode, backend=backends.get(name)), source, ids)
 
 
 def test_pieces_change_nothing(monkeypatch):

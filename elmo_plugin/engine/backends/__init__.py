@@ -6,6 +6,7 @@ from typing import Dict, List
 import torch
 
 from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.compiled import CompiledBackend
 from elmo_plugin.engine.backends.cpu import CpuBackend
 from elmo_plugin.engine.backends.cuda import CudaBackend
 from elmo_plugin.engine.backends.reference import ReferenceBackend
@@ -15,7 +16,12 @@ logger = logging.getLogger(__name__)
 
 AUTO = "auto"
 
-_BACKENDS: Dict[str, Backend] = {backend.name: backend for backend in (CpuBackend(), CudaBackend(), ReferenceBackend())}
+_BACKENDS: Dict[str, Backend] = {
+    backend.name: backend for backend in (CompiledBackend(), CpuBackend(), CudaBackend(), ReferenceBackend())
+}
+
+# By the type of the device, best first; the last of a row can always run.
+_PREFERRED = {"cpu": ("compiled", "cpu"), "cuda": ("cuda",)}
 
 
 def names() -> List[str]:
@@ -41,10 +47,16 @@ def get(name: str) -> Backend:
 
 
 def choose(device: torch.device) -> Backend:
-    """Return the preferred backend for tensors on `device`."""
-    backend = _BACKENDS[device.type if device.type in ("cpu", "cuda") else "reference"]
-    logger.info("backend %r for tensors on %s", backend.name, device)
-    return backend
+    """Return the preferred backend for tensors on `device`, and log which one it is and why no better one."""
+    *better, last = _PREFERRED.get(device.type, ("reference",))
+    for name in better:
+        reason = _BACKENDS[name].unavailable_reason()
+        if reason is None:
+            last = name
+            break
+        logger.info("no backend %r here: %s", name, reason)
+    logger.info("backend %r for tensors on %s", last, device)
+    return _BACKENDS[last]
 
 
 __all__ = ["AUTO", "Backend", "Clips", "LstmJob", "LstmResult", "LstmWeights", "choose", "get", "names"]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, List, Optional, Sequence
 
 import torch
+from torch.nn import functional as F
 
 from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
@@ -41,6 +42,21 @@ class LstmWeights:
     recurrent: torch.Tensor
     bias: torch.Tensor
     projection: Optional[torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """
+    Filters of one width over the characters of a word.
+
+    # Parameters
+
+    weight : `(filters, channels, width)`.
+    bias : `(filters,)`, or None.
+    """
+
+    weight: torch.Tensor
+    bias: Optional[torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,10 @@ class Clips:
 
 
 class Backend(ABC):
-    """A way to compute the LSTM stack. All give the same numbers, within the tolerance of the dtype."""
+    """
+    A way to compute the LSTM stack and the convolutions in front of it. All give the same numbers, within the tolerance
+    of the dtype.
+    """
 
     name: str
 
@@ -116,3 +135,24 @@ class Backend(ABC):
 
         Differentiable with respect to inputs, states and weights where gradients are enabled.
         """
+
+    def strongest(
+        self, embedded: torch.Tensor, convolutions: Sequence[Convolution], memo: Derived[Any]
+    ) -> torch.Tensor:
+        """
+        Return the largest value of each filter over all windows of a word.
+
+        # Parameters
+
+        embedded : `(words, characters, channels)`, at least as many characters as the widest filter.
+        convolutions : the filters.
+        memo : where the backend keeps, from call to call, what it made of them.
+
+        # Returns
+
+        `(words, filters)`, those of the first convolution first. Differentiable.
+        """
+        channels_first = embedded.transpose(1, 2)
+        return torch.cat(
+            [F.conv1d(channels_first, each.weight, each.bias).max(dim=2).values for each in convolutions], dim=1
+        )

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import Clips
+from elmo_plugin.engine.backends.base import Clips, Convolution
 from elmo_plugin.engine.errors import BackendUnavailableError
+from elmo_plugin.engine.evidence import Derived
 from tests.engine.backends.jobs import (
     LOOSE,
     NONE,
@@ -168,7 +169,9 @@ def test_no_graph_where_nothing_is_trained_or_gradients_are_off(name, require_ba
 
 
 def test_unknown_name_is_refused():
-    with pytest.raises(BackendUnavailableError, match=r"unknown backend 'cudnn'; choose one of \['auto', 'cpu', "):
+    with pytest.raises(
+        BackendUnavailableError, match=r"unknown backend 'cudnn'; choose one of \['auto', 'compiled', 'cpu', "
+    ):
         backends.get("cudnn")
 
 
@@ -185,12 +188,43 @@ def test_names_are_those_of_the_backends():
         assert backends._BACKENDS[name].name == name
 
 
-def test_cpu_is_preferred_on_a_cpu_and_the_choice_is_logged(caplog):
+def test_compiled_kernels_are_preferred_on_a_cpu_and_the_choice_is_logged(caplog, require_backend):
+    require_backend("compiled")
+    with caplog.at_level(logging.INFO):
+        chosen = backends.choose(torch.device("cpu"))
+
+    assert chosen.name == "compiled"
+    assert "backend 'compiled' for tensors on cpu" in caplog.text
+
+
+def test_without_compiled_kernels_the_log_says_why(caplog, monkeypatch):
+    monkeypatch.setattr(backends.CompiledBackend, "unavailable_reason", lambda self: "nobody compiled them")
     with caplog.at_level(logging.INFO):
         chosen = backends.choose(torch.device("cpu"))
 
     assert chosen.name == "cpu"
+    assert "no backend 'compiled' here: nobody compiled them" in caplog.text
     assert "backend 'cpu' for tensors on cpu" in caplog.text
+
+
+@pytest.mark.parametrize("dtype", BACKEND, ids=str)
+@pytest.mark.parametrize("name", OTHERS)
+def test_strongest_windows_equal_the_reference(name, dtype, require_backend):
+    require_backend(name)
+    backend = backends.get(name)
+    device, generator = device_for(backend), torch.Generator().manual_seed(0)
+    words = torch.randn(9, 7, 5, generator=generator, dtype=dtype)
+    filters = [
+        Convolution(torch.randn(count, 5, width, generator=generator, dtype=dtype), bias)
+        for width, count, bias in ((1, 4, None), (7, 3, torch.ones(3, dtype=dtype)), (2, 17, None))
+    ]
+    moved = [
+        Convolution(each.weight.to(device), None if each.bias is None else each.bias.to(device)) for each in filters
+    ]
+
+    found = backend.strongest(words.to(device), moved, Derived())
+
+    assert_close(found.cpu(), backends.get("reference").strongest(words, filters, Derived()), BACKEND[dtype])
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda", "meta"])

@@ -5,13 +5,15 @@ from typing import Any, Callable, List, Optional, Sequence
 
 import torch
 
-from elmo_plugin.engine.backends.base import FLOAT32, Backend, Clips, LstmJob, LstmResult
+from elmo_plugin.engine.backends.base import FLOAT32, Backend, Clips, Convolution, LstmJob, LstmResult
 from elmo_plugin.engine.backends.cpu import products
 from elmo_plugin.engine.backends.cpu.inference import infer
 from elmo_plugin.engine.backends.cpu.training import LstmLayer, Plan
+from elmo_plugin.engine.backends.cpu.windows import strongest_of
 from elmo_plugin.engine.backends.flat_jobs import need_gradients, results_from, tensors_of
 from elmo_plugin.engine.backends.two_threads import run_both
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
 
 # Below this many multiplications a second thread costs more than it gives.
@@ -37,11 +39,18 @@ class CpuBackend(Backend):
             plan = Plan(packing, clips, tuple(job.reverse for job in jobs), side_by_side)
             return results_from(LstmLayer.apply(plan, *[tensor for job in jobs for tensor in tensors_of(job)]))
         with torch.no_grad():
-            return side_by_side([partial(_infer, job, packing, clips) for job in jobs], jobs)
+            return side_by_side([partial(self.infer, job, packing, clips) for job in jobs], jobs)
 
+    def strongest(
+        self, embedded: torch.Tensor, convolutions: Sequence[Convolution], memo: Derived[Any]
+    ) -> torch.Tensor:
+        if embedded.requires_grad:
+            return super().strongest(embedded, convolutions, memo)
+        return torch.cat([strongest_of(each, embedded) for each in convolutions], dim=1)
 
-def _infer(job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
-    return infer(job, packing, clips, _products_of(job))
+    def infer(self, job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
+        """Run one job without gradients."""
+        return infer(job, packing, clips, _products_of(job))
 
 
 def _products_of(job: LstmJob) -> products.Products:

@@ -1,0 +1,59 @@
+"""A layer in one direction without gradients: a product for the inputs of many steps, then these steps in one call."""
+
+from typing import NamedTuple
+
+import torch
+
+from elmo_plugin.engine.backends.base import FLOAT32, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.compiled import library
+from elmo_plugin.engine.backends.cpu.inference import blocks_of_steps
+from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Product
+from elmo_plugin.engine.packing import Packing
+
+
+class Prepared(NamedTuple):
+    """
+    What is made of a layer's weights once.
+
+    # Parameters
+
+    input : for the rows of many steps at once.
+    panels : for those of a step.
+    """
+
+    input: Product
+    panels: library.Panels
+
+
+def prepare(weights: LstmWeights, precision: str) -> Prepared:
+    """
+    Lay out float32 weights that will be used many times.
+
+    # Parameters
+
+    weights : of one layer in one direction.
+    precision : "float32" or "float16".
+    """
+    make = DenseProduct(weights.input.t()) if precision == FLOAT32 else Float16Product(weights.input)
+    return Prepared(make, library.steps_in_panels(weights, library.DTYPES[precision]))
+
+
+def infer(job: LstmJob, packing: Packing, clips: Clips, weights: Prepared) -> LstmResult:
+    """
+    Run a job.
+
+    # Parameters
+
+    weights : what `prepare` made of the job's.
+    """
+    outputs = job.inputs.new_empty((packing.tokens, job.hidden.shape[1]))
+    hidden = job.hidden.clone(memory_format=torch.contiguous_format)
+    cell = job.cell.clone(memory_format=torch.contiguous_format)
+    for block in blocks_of_steps(packing, job.reverse):
+        start, end = packing.offsets[min(block)], packing.offsets[max(block) + 1]
+        gates = job.weights.bias.expand(end - start, -1).clone()  # (tokens of the block, 4 cells)
+        weights.input.add_to(job.inputs[start:end], gates)
+        starts = [packing.offsets[step] - start for step in block]
+        sizes = [packing.sizes[step] for step in block]
+        library.run_steps(weights.panels, clips, starts, sizes, gates, outputs[start:end], hidden, cell)
+    return LstmResult(outputs=outputs, hidden=hidden, cell=cell)

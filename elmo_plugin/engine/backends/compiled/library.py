@@ -1,0 +1,162 @@
+"""
+The compiled kernels of `kernels.cpp`: weights in panels, and the calls.
+
+The library is a plain one, called through `ctypes`, which lets other Python threads run meanwhile. Nothing is compiled
+at run time.
+"""
+
+import ctypes
+from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+import torch
+
+from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, Clips, LstmWeights
+
+#: what weights may be kept in
+DTYPES = {FLOAT32: torch.float32, FLOAT16: torch.float16}
+
+# Numbers of a panel that lie side by side, as in the library.
+_PANEL = 16
+
+
+class Panels(NamedTuple):
+    """
+    The weights of the steps of one layer in one direction: the outputs 16 by 16, each group transposed.
+
+    # Parameters
+
+    recurrent, projection : `(groups, inputs, 16)`, float32 or float16, padded with zeros; `projection` None where there
+        is none.
+    """
+
+    recurrent: torch.Tensor
+    projection: Optional[torch.Tensor]
+
+
+def steps_in_panels(weights: LstmWeights, dtype: torch.dtype) -> Panels:
+    """Lay out the weights of the steps once for many calls, in float32 or rounded to float16."""
+    projection = None if weights.projection is None else in_panels(weights.projection, dtype)
+    return Panels(in_panels(weights.recurrent, dtype), projection)
+
+
+def in_panels(weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Lay out a weight, `(outputs, inputs)`: `(groups, inputs, 16)`."""
+    outputs, inputs = weight.shape
+    padded = torch.cat([weight, weight.new_zeros(-outputs % _PANEL, inputs)])
+    return padded.view(-1, _PANEL, inputs).transpose(1, 2).to(dtype).contiguous()
+
+
+def run_steps(
+    panels: Panels,
+    clips: Clips,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    gates: torch.Tensor,
+    outputs: torch.Tensor,
+    hidden: torch.Tensor,
+    cell: torch.Tensor,
+) -> None:
+    """
+    Run steps one after the other. All tensors are float32, contiguous and on the CPU.
+
+    # Parameters
+
+    panels : the weights.
+    clips : the bounds.
+    starts, sizes : first token, and number of running rows, of each step in the order of processing.
+    gates : `(tokens, 4 cells)`, bias and product of the inputs; written over.
+    outputs : `(tokens, projection)`, written.
+    hidden, cell : `(rows, ...)`, the state; changed.
+    """
+    library = load()
+    assert library is not None
+    call = library.elmo_steps_float16 if panels.recurrent.dtype == torch.float16 else library.elmo_steps_float32
+    for tensor in (gates, outputs, hidden, cell):
+        assert tensor.dtype == torch.float32 and tensor.is_contiguous() and tensor.device.type == "cpu"
+    count = len(sizes)
+    call(
+        (ctypes.c_int64 * count)(*starts),
+        (ctypes.c_int64 * count)(*sizes),
+        count,
+        cell.shape[1],
+        hidden.shape[1],
+        gates.data_ptr(),
+        outputs.data_ptr(),
+        panels.recurrent.data_ptr(),
+        None if panels.projection is None else panels.projection.data_ptr(),
+        hidden.data_ptr(),
+        cell.data_ptr(),
+        float("inf") if clips.cell is None else clips.cell,
+        float("inf") if clips.projection is None else clips.projection,
+    )
+
+
+def run_strongest(
+    embedded: torch.Tensor, panels: Sequence[torch.Tensor], widths: Sequence[int], counts: Sequence[int]
+) -> torch.Tensor:
+    """
+    Return the largest product of each filter over all windows of a word, `(words, filters)`; without biases.
+
+    # Parameters
+
+    embedded : `(words, characters, channels)`, float32, contiguous, on the CPU.
+    panels : of the filters of each width, over `(width, channels)`.
+    widths, counts : of the filters, one for each of `panels`.
+    """
+    library = load()
+    assert library is not None
+    assert embedded.dtype == torch.float32 and embedded.is_contiguous() and embedded.shape[1] >= max(widths)
+    words, columns, channels = embedded.shape
+    filters = sum(counts)
+    out = embedded.new_empty((words, filters))
+    for place, panel, width, count in zip(accumulate(counts, initial=0), panels, widths, counts):
+        to = out.data_ptr() + place * out.element_size()
+        library.elmo_strongest(
+            embedded.data_ptr(), words, columns, channels, panel.data_ptr(), width, count, to, filters
+        )
+    return out
+
+
+def unavailable_reason() -> Optional[str]:
+    """Say why there are no compiled kernels; None where there are."""
+    path = library_path()
+    if path is None:
+        return (
+            "the compiled kernels were not built with the package. They need Linux or macOS on x86-64, and a C++ "
+            "compiler when the package is installed."
+        )
+    if load() is None:
+        return f"{path.name} cannot be used on this processor, which needs AVX2, FMA and F16C."
+    return None
+
+
+def library_path() -> Optional[Path]:
+    """Where the library is; None where it was not built."""
+    paths = [Path(__file__).with_name(f"_kernels{suffix}") for suffix in EXTENSION_SUFFIXES]
+    return next((path for path in paths if path.is_file()), None)
+
+
+@lru_cache(maxsize=None)
+def load() -> Any:
+    """The library; None where it is missing, damaged, or not for this processor."""
+    path = library_path()
+    if path is None:
+        return None
+    try:
+        library = ctypes.CDLL(str(path))
+        if not library.elmo_can_run():
+            return None
+        pointer, number, bound = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
+        steps: List[Any] = [pointer] * 2 + [number] * 3 + [pointer] * 6 + [bound] * 2
+        for call in (library.elmo_steps_float32, library.elmo_steps_float16):
+            call.argtypes, call.restype = steps, None
+        convolve = library.elmo_strongest
+        convolve.argtypes = [pointer, number, number, number, pointer, number, number, pointer, number]
+        convolve.restype = None
+    except (OSError, AttributeError):
+        return None
+    return library
