@@ -202,7 +202,7 @@ def encodings(bilm):
     """Count the words that the character CNN gets."""
     seen = []
     encode = bilm.token_encoder.encode
-    bilm.token_encoder.encode = lambda ids: seen.append(len(ids)) or encode(ids)
+    bilm.token_encoder.encode = lambda ids, backend=None: seen.append(len(ids)) or encode(ids, backend)
     return seen
 
 
