@@ -47,6 +47,8 @@ _STATE = (
 
 def perplexity_from_args(args: argparse.Namespace) -> None:
     """Score, print and write."""
+    from elmo_plugin.formats.atomic import replacing
+
     result = measure_perplexity(
         args.weights,
         args.text,
@@ -63,7 +65,8 @@ def perplexity_from_args(args: argparse.Namespace) -> None:
     )
     print(_table(result))
     if args.output is not None:
-        args.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        with replacing(args.output) as part:
+            part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 def measure_perplexity(

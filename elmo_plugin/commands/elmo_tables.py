@@ -42,9 +42,10 @@ class ElmoTables(Subcommand):
 
 
 def _add_cells(parser: argparse.ArgumentParser) -> None:
+    from elmo_plugin.reproduction import tunings
     from elmo_plugin.reproduction.cells import SCALES, TABLES
 
-    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("table", choices=(*TABLES, tunings.TABLE))
     parser.add_argument("--scale", choices=SCALES, default="small", help="default: small, for open data and two cores")
     parser.add_argument("--tasks", help="separated by commas; default: all of the table")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="train each cell N times (default: 1)")
@@ -61,18 +62,27 @@ def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     from elmo_plugin.formats import pretrained, read_weights
 
     vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
-    variables = {"SCALE": args.scale, "DATA": args.data, "BILM": args.bilm, "VECTORS": vectors}
+    trees = os.environ.get("SST_DATA") or str(Path(args.data) / "sst")
+    variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": args.bilm, "VECTORS": vectors}
     if args.bilm not in pretrained.names():
         variables["BILM_DIM"] = str(2 * read_weights(args.bilm).options.lstm.projection_dim)
     return variables
 
 
 def _plan_of(args: argparse.Namespace, cache: Any = None) -> Any:
-    from elmo_plugin.reproduction.cells import cells_of
+    from elmo_plugin.reproduction import tunings
+    from elmo_plugin.reproduction.cells import CellError, cells_of
     from elmo_plugin.reproduction.tables import Plan
 
-    cells = cells_of(args.table, EXPERIMENTS, args.tasks.split(",") if args.tasks else None)
-    return Plan(cells, range(1, args.seeds + 1), variables_of(args), args.runs / args.scale, cache)
+    tasks = args.tasks.split(",") if args.tasks else None
+    common = (range(1, args.seeds + 1), variables_of(args), args.runs / args.scale, cache)
+    try:
+        if args.table == tunings.TABLE:
+            tunings.check_bilm(args.bilm)
+            return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), *common)
+        return Plan(cells_of(args.table, EXPERIMENTS, tasks), *common)
+    except CellError as error:
+        sys.exit(str(error))
 
 
 def check_from_args(args: argparse.Namespace) -> None:
@@ -81,7 +91,7 @@ def check_from_args(args: argparse.Namespace) -> None:
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
-    print(f"all data of {len(plan.cells)} cells are there, or public")
+    print(f"all data of {len(plan.experiments())} cells are there, or public")
 
 
 def run_from_args(args: argparse.Namespace) -> None:
@@ -94,7 +104,7 @@ def run_from_args(args: argparse.Namespace) -> None:
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
-    failures = run_missing(plan, print)
+    failures = run_missing(plan.jobs(), print)
     show_from_args(args)
     if failures:
         sys.exit("failed:\n" + "\n".join(failures))
@@ -104,10 +114,13 @@ def show_from_args(args: argparse.Namespace) -> None:
     """Print what there is, and write it as Markdown, CSV, LaTeX and PNG."""
     from rich.console import Console
 
+    from elmo_plugin.reproduction import tunings
     from elmo_plugin.reproduction.report import report
     from elmo_plugin.reproduction.results import collect
+    from elmo_plugin.reproduction.tuning_sheet import collect_tunings
 
-    rows = collect(_plan_of(args))
+    plan = _plan_of(args)
+    rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
     for path in report(args.table, rows, args.scale, args.bilm, args.runs / args.scale, Console()):
         print(path)
 
@@ -132,10 +145,10 @@ def _problems(plan: Any) -> Dict[str, List[str]]:
     from elmo_plugin.reproduction.data_sets import missing
 
     problems: Dict[str, List[str]] = {}
-    for cell in plan.cells:
-        paths = [path for path in missing(cell, plan.variables) if path not in problems.get(cell.task, [])]
+    for task, config in plan.experiments():
+        paths = [path for path in missing(config, plan.variables) if path not in problems.get(task, [])]
         if paths:
-            problems.setdefault(cell.task, []).extend(paths)
+            problems.setdefault(task, []).extend(paths)
     return problems
 
 

@@ -62,7 +62,7 @@ def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = Non
     `CellError` where there is no such table or task.
     """
     folders = [experiments / name for name in _FOLDERS.get(table, (table,))]
-    cells = [_read(path) for folder in folders for path in sorted(folder.glob("*.jsonnet"))]
+    cells = [read_cell(path) for folder in folders for path in sorted(folder.glob("*.jsonnet"))]
     if table == "figure1":
         drawn = {cell.task for cell in cells if cell.percent < 100}
         cells = [cell for cell in cells if cell.task in drawn]
@@ -83,7 +83,14 @@ def _order(cell: Cell) -> Any:
     return cell.task, cell.percent, not cell.is_baseline, cell.paper or 0.0, cell.variant
 
 
-def _read(path: Path) -> Cell:
+def read_cell(path: Path) -> Cell:
+    """
+    Read what the first line of an experiment says.
+
+    # Raises
+
+    `CellError` where it says neither the paper's score nor that there is none.
+    """
     first = path.read_text(encoding="utf-8").split("\n", 1)[0]
     task, _, variant = path.stem.partition("_")
     found = _PAPER.search(first)
@@ -110,7 +117,7 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     Cells of several tables that are the same training have the same name, and an experiment that was changed has a new
     one.
     """
-    places = dict.fromkeys(("DATA", "VECTORS"), "")
+    places = dict.fromkeys(("DATA", "SST_DATA", "VECTORS"), "")
     content = resolve(config, {**variables, **places})
     for seed in ("random_seed", "numpy_seed", "pytorch_seed"):
         content.pop(seed, None)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
-from elmo_plugin.reproduction.cells import Cell, resolve
+from elmo_plugin.reproduction.cells import resolve
 
 _ONTONOTES = (
     "OntoNotes 5.0 is LDC2013T19 (https://catalog.ldc.upenn.edu/LDC2013T19), licensed. Put its words into the "
@@ -26,7 +26,10 @@ SOURCES: Dict[str, str] = {
     ),
     "squad": "SQuAD v1.1 is public and fetched by its address.",
     "snli": "SNLI is public and fetched by its address.",
-    "sst": "The Stanford Sentiment Treebank is public and fetched by its address.",
+    "sst": (
+        "The Stanford Sentiment Treebank is public (https://nlp.stanford.edu/sentiment) and fetched by its address; "
+        "table 7 reads its trees from SST_DATA: train.txt, dev.txt and test.txt."
+    ),
 }
 SMALL = (
     "The small scale reads open data that do not come with this repository: docs/experiments.md lists their sources. "
@@ -34,9 +37,9 @@ SMALL = (
 )
 
 
-def missing(cell: Cell, variables: Mapping[str, str]) -> List[str]:
+def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
     """Return the files and folders that an experiment reads and that are not there. Addresses are not looked at."""
-    return sorted({path for path in _paths(resolve(cell.config, variables)) if not _exists(path)})
+    return sorted({path for path in _paths(resolve(config, variables)) if not _exists(path)})
 
 
 def advice(task: str, scale: str) -> str:

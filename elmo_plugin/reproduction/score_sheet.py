@@ -46,13 +46,13 @@ def texts(compared: Comparison) -> List[str]:
         str(len(row.found) or ""),
         f"{ours.absolute:+.1f}" if ours else "",
         f"{-ours.relative:+.1f}%" if ours else "",
-        _p(compared.p_value),
+        p_text(compared.p_value),
         _paper(row),
         f"{papers.absolute:+.1f}" if papers else "",
         f"{-papers.relative:+.1f}%" if papers else "",
         "" if row.parameters is None else f"{row.parameters:,}",
         "" if row.seconds is None else f"{row.seconds / 60:.1f}",
-        ", ".join(_short(commit) for commit in row.commits),
+        ", ".join(short(commit) for commit in row.commits),
     ]
 
 
@@ -82,7 +82,8 @@ def record(compared: Comparison, bilm: str) -> Dict[str, Any]:
     }
 
 
-def _p(value: Optional[float]) -> str:
+def p_text(value: Optional[float]) -> str:
+    """Return a probability for people."""
     if value is None:
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
@@ -95,6 +96,7 @@ def _paper(row: Row) -> str:
     return f"{row.cell.paper:g}" + ("" if deviation is None else f" ± {deviation:g}")
 
 
-def _short(commit: str) -> str:
+def short(commit: str) -> str:
+    """Return a commit, and what is behind it such as "-dirty", for people."""
     name, _, state = commit.partition("-")
     return name[:9] + (f"-{state}" if state else "")

@@ -1,8 +1,11 @@
 """Run what is missing of a table."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from overrides import overrides
 
 from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.reproduction import items, training
@@ -11,6 +14,54 @@ from elmo_plugin.reproduction.training import Run, TrainingError
 
 CACHE_KEY = "model.text_field_embedder.token_embedders.bilm.cache"
 CALLBACKS_KEY = "trainer.callbacks"
+
+
+class Job(ABC):
+    """
+    A training, and what is scored by its model.
+
+    # Parameters
+
+    run : the training.
+    scored : what is scored, for people.
+    needs : the folder of another training that must be finished first; None where it needs none.
+    """
+
+    def __init__(self, run: Run, scored: str, needs: Optional[Path] = None) -> None:
+        self.run = run
+        self.scored = scored
+        self.needs = needs
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the training is finished and all is scored."""
+        return training.is_finished(self.run.folder) and all(path.exists() for path in self.leaves)
+
+    @property
+    @abstractmethod
+    def leaves(self) -> Sequence[Path]:
+        """The files that hold the scores."""
+
+    @abstractmethod
+    def score(self, keep_open: Sequence[int]) -> None:
+        """Score what is not yet scored; `keep_open` as in `training.train`."""
+
+
+class ItemsJob(Job):
+    """A training whose model scores the items of a part of the data: "test" or "development"."""
+
+    def __init__(self, run: Run, split: str, needs: Optional[Path] = None) -> None:
+        super().__init__(run, f"the {split} items", needs)
+        self.split = split
+
+    @property
+    @overrides
+    def leaves(self) -> Sequence[Path]:
+        return [items.path_of(self.run.folder, self.split)]
+
+    @overrides
+    def score(self, keep_open: Sequence[int]) -> None:
+        training.evaluate(self.run, self.split, keep_open=keep_open)
 
 
 @dataclass(frozen=True)
@@ -46,25 +97,33 @@ class Plan:
                 overrides[CACHE_KEY] = str(self.cache)
         return [Run(cell.config, seed, home / str(seed), self.variables, overrides) for seed in self.seeds]
 
-    def jobs(self) -> Dict[Path, Tuple[Run, str]]:
-        """Each training once, by its folder, with the part of the data that its cell scores."""
-        return {run.folder: (run, cell.split) for cell in self.cells for run in self.runs_of(cell)}
+    def experiments(self) -> List[Tuple[str, Path]]:
+        """The configurations, each with its task."""
+        return [(cell.task, cell.config) for cell in self.cells]
+
+    def jobs(self, needs: Optional[Path] = None) -> List[Job]:
+        """Each training once, with the part of the data that its cell scores; `needs` is that of all of them."""
+        by_folder = {run.folder: (run, cell.split) for cell in self.cells for run in self.runs_of(cell)}
+        return [ItemsJob(run, split, needs) for run, split in by_folder.values()]
 
 
-def run_missing(plan: Plan, say: Callable[[str], None]) -> List[str]:
+def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
     """
-    Train what has no result yet, and score its items; what another process is at is left to it, and a failure stops
-    nothing else.
+    Train what has no result yet, and score it; what another process is at is left to it, and a failure stops nothing
+    else but what needs it.
 
     # Returns
 
     What failed.
     """
-    jobs = plan.jobs()
-    left = [(run, split) for run, split in jobs.values() if not _is_done(run, split)]
+    left = [job for job in jobs if not job.is_done]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
-    for number, (run, split) in enumerate(left):
+    for number, job in enumerate(left):
+        run = job.run
+        if job.needs is not None and not training.is_finished(job.needs):
+            failures.append(f"{run.name}: needs {job.needs}, where no training is finished")
+            continue
         run.folder.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
         if not lock.acquire(exclusive=True):
@@ -72,21 +131,17 @@ def run_missing(plan: Plan, say: Callable[[str], None]) -> List[str]:
             continue
         try:
             if not training.is_finished(run.folder):
-                ahead = time_left([run for run, _ in left[number:]], [run for run, _ in jobs.values()])
+                ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
                 training.train(run, keep_open=lock.descriptors)
-            if not _is_done(run, split):
-                say(f"Scoring {number + 1} of {len(left)}: {run.name}, the {split} items")
-                training.evaluate(run, split, keep_open=lock.descriptors)
+            if not job.is_done:
+                say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
+                job.score(lock.descriptors)
         except TrainingError as error:
             failures.append(f"{run.name}: {error}")
         finally:
             lock.release()
     return failures
-
-
-def _is_done(run: Run, split: str) -> bool:
-    return training.is_finished(run.folder) and items.path_of(run.folder, split).exists()
 
 
 def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:

@@ -131,6 +131,26 @@ def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
     _allennlp(["elmo-tables", "items", str(run.folder), "--split", split], run, True, keep_open)
 
 
+def score_text(run: Run, bilm: str, output: Path, keep_open: Sequence[int] = ()) -> None:
+    """
+    Score the held-out text of a run that tunes a biLM, in a process of its own.
+
+    # Parameters
+
+    bilm : that predicts the text: the archive of the run, for example.
+    output : what `allennlp elmo-perplexity` writes its numbers to.
+
+    # Raises
+
+    `TrainingError` where the program fails.
+    """
+    import torch
+
+    device = "0" if torch.cuda.is_available() else "-1"
+    arguments = ["elmo-perplexity", bilm, "--like", str(run.config), "--output", str(output), "--cuda-device", device]
+    _allennlp(arguments, run, True, keep_open)
+
+
 def _allennlp(arguments: Sequence[str], run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
     environment = {**os.environ, **run.variables}
     if is_quiet:

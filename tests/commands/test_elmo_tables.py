@@ -1,14 +1,18 @@
 """The command: data that are missing, and a table with what there is."""
 
+import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 pytest.importorskip("allennlp")
 
 from allennlp.commands import main
 
-from tests import task_data
+from elmo_plugin.formats import read_weights, write_weights
+from tests import task_data, tiny
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 ROOT = Path(__file__).parent.parent.parent
@@ -72,6 +76,47 @@ def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, 
     assert line in text
     assert "92.22" in capsys.readouterr().out
     assert {path.suffix for path in (tmp_path / "runs" / "small").glob("table1.*")} >= {".md", ".csv", ".tex"}
+
+
+@pytest.fixture
+def bilm(tmp_path):
+    """A tiny biLM with a softmax, which has no name."""
+    tiny.write(tmp_path / "tiny")
+    found = read_weights(tmp_path / "tiny")
+    words = ["<S>", "</S>", "<UNK>", "official", "the", "."]
+    softmax = {"weight": torch.zeros(6, found.options.lstm.projection_dim), "bias": torch.zeros(6)}
+    write_weights(replace(found, softmax=softmax, vocabulary=words), tmp_path / "bilm.safetensors")
+    return tmp_path / "bilm.safetensors"
+
+
+def test_table_7_needs_a_softmax(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "run", "table7", "--data", tmp_path)
+
+    assert "the biLM builtin comes without a softmax" in str(stopped.value)
+
+
+def test_data_of_table_7_that_are_missing(tmp_path, monkeypatch, bilm):
+    arguments = ["--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "sst,srl", "--bilm", bilm]
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "check", "table7", *arguments)
+
+    assert f"{tmp_path}/sst/dev.txt" in str(stopped.value) and f"{tmp_path}/srl/ewt_verbal/train" in str(stopped.value)
+
+
+@pytest.mark.slow
+def test_table_7_for_real(tmp_path, monkeypatch, bilm):
+    """Two sentences of entities: tuned, predicted, trained and scored by the processes that do it."""
+    task_data.write(tmp_path)
+    arguments = ["--tasks", "ner", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--bilm", bilm]
+    run(monkeypatch, "run", "table7", *arguments, "--runs", tmp_path / "runs", "--cache", tmp_path / "cache")
+
+    (numbers,) = csv.DictReader((tmp_path / "runs" / "small" / "table7.csv").open())
+    # words and sentence ends, all equally likely among six before anything is tuned
+    assert float(numbers["forward_before"]) == pytest.approx(6) == float(numbers["backward_before"])
+    assert float(numbers["mean_after"]) < 6
+    assert (numbers["task"], numbers["words"], numbers["seeds"], numbers["paper_after"]) == ("ner", "11", "1", "46.3")
+    assert numbers["untuned"] and numbers["tuned"] and numbers["p_value"]
 
 
 def test_items_of_a_run(tmp_path, monkeypatch, capsys):

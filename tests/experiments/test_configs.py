@@ -37,8 +37,10 @@ configs = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.relativ
 TEXT = "The cat sat on the mat .\nNobody saw it .\n" * 40
 
 SMALLER: Dict[str, Dict[str, Any]] = {
-    **dict.fromkeys(["bcn", "elmo_bcn"], {"data_loader.batch_sampler.batch_size": 2, "trainer.num_epochs": 1}),
-    "elmo_layer_probe": {"data_loader.batch_sampler.batch_size": 2, "trainer.num_epochs": 1},
+    **dict.fromkeys(
+        ["bcn", "crf_tagger", "elmo_bcn", "elmo_layer_probe"],
+        {"data_loader.batch_sampler.batch_size": 2, "trainer.num_epochs": 1},
+    ),
     "elmo_language_model": {
         "data_loader.batch_size": 2,
         "data_loader.batches_per_epoch": 2,

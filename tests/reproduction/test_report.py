@@ -12,6 +12,8 @@ from rich.console import Console
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.report import report
 from elmo_plugin.reproduction.results import Row
+from elmo_plugin.reproduction.tuning_sheet import TuningRow
+from elmo_plugin.reproduction.tunings import Tuning
 from tests.reproduction.runs import some_items
 
 ROWS = [Row(Cell(Path("x"), "ner", "elmo", "test"), [0.5], items={Path("1"): some_items([1])})]
@@ -28,6 +30,15 @@ def test_every_form_is_written(table, words, tmp_path):
     assert all(path.stem == table and path.exists() for path in paths)
     assert f"{table}, small scale, biLM original" in console.export_text(clear=False)
     assert words in console.export_text() and words in paths[0].read_text()
+
+
+def test_table_7_has_no_picture(tmp_path):
+    tuning = Tuning(Path("x"), "ner", "", 103.2, 46.3)
+
+    paths = report("table7", [TuningRow(tuning, {}, None, [], {})], "small", "bilm.th", tmp_path, Console())
+
+    assert [path.name for path in paths] == ["table7.md", "table7.csv", "table7.tex"]
+    assert "table7, small scale, biLM bilm.th: perplexity" in paths[0].read_text() and "103.2" in paths[0].read_text()
 
 
 def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monkeypatch, capsys):

@@ -40,28 +40,28 @@ def plan(folder, table="table2", seeds=(1, 2), **changes):
 
 
 def test_a_failure_stops_nothing_else_and_is_tried_again(tmp_path, trained):
-    failures = run_missing(plan(tmp_path), print)
+    failures = run_missing(plan(tmp_path).jobs(), print)
     assert len(trained) == 8
     assert [failure.split(":")[0] for failure in failures] == [f"table2/snli_last, seed {seed}" for seed in (1, 2)]
 
-    run_missing(plan(tmp_path), print)
+    run_missing(plan(tmp_path).jobs(), print)
     assert len(trained) == 10
 
 
 def test_a_cell_of_two_tables_is_trained_once(tmp_path, trained):
-    run_missing(plan(tmp_path), print)
+    run_missing(plan(tmp_path).jobs(), print)
     done = len(trained)
-    run_missing(plan(tmp_path, table="table3"), print)
+    run_missing(plan(tmp_path, table="table3").jobs(), print)
 
     # "both" with lambda 0.001 is in both tables
     assert [run.config.stem for run in trained[done:]] == ["snli_output"] * 2 + ["snli_input"] * 2
 
 
 def test_items_of_a_part_that_another_table_scores_are_scored_without_a_training(tmp_path, trained):
-    run_missing(plan(tmp_path, table="table3"), print)
+    run_missing(plan(tmp_path, table="table3").jobs(), print)
     done = len(trained)
 
-    failures = run_missing(plan(tmp_path, table="figure2"), print)
+    failures = run_missing(plan(tmp_path, table="figure2").jobs(), print)
 
     (cell,) = plan(tmp_path, table="figure2").cells
     assert failures == [] and len(trained) == done
@@ -74,7 +74,7 @@ def test_items_that_cannot_be_scored_are_a_failure_that_stops_nothing(tmp_path, 
         raise TrainingError("allennlp elmo-tables ended with code 1")
 
     monkeypatch.setattr(tables.training, "evaluate", evaluate)
-    failures = run_missing(plan(tmp_path, table="table3"), print)
+    failures = run_missing(plan(tmp_path, table="table3").jobs(), print)
 
     assert len(trained) == len(failures) == 6
     assert all(training.is_finished(run.folder) for run in trained)
@@ -87,7 +87,7 @@ def test_what_another_process_trains_is_left_to_it(tmp_path, trained):
     assert lock.acquire(exclusive=True)
     said = []
 
-    run_missing(plan(tmp_path), said.append)
+    run_missing(plan(tmp_path).jobs(), said.append)
 
     assert folders[0] not in [run.folder for run in trained]
     assert "table2/snli_baseline, seed 1: another process is at it" in said
@@ -98,7 +98,7 @@ def test_training_keeps_the_lock_where_this_process_is_killed(tmp_path, monkeypa
     monkeypatch.setattr(tables.training, "train", lambda run, keep_open: given.append(keep_open))
     monkeypatch.setattr(tables.training, "evaluate", lambda run, split, keep_open: given.append(keep_open))
 
-    run_missing(plan(tmp_path, table="figure2", seeds=[1]), print)
+    run_missing(plan(tmp_path, table="figure2", seeds=[1]).jobs(), print)
 
     assert given[0] == given[1] and len(given[0]) == FileLock.is_supported()
 
@@ -129,7 +129,7 @@ def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
 
 def test_time_left_is_said(tmp_path, trained):
     said = []
-    run_missing(plan(tmp_path, table="table3", seeds=[1]), said.append)
+    run_missing(plan(tmp_path, table="table3", seeds=[1]).jobs(), said.append)
 
     assert said[0] == "3 trainings, 0 of them done"
     assert [line.split("\n")[0] for line in said if line.startswith("Training")] == [

@@ -92,6 +92,15 @@ def test_items_are_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
         training.evaluate(RUN, "test")
 
 
+def test_text_is_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
+    """With the variables of the run, which say where the text is."""
+    training.score_text(RUN, "a biLM", Path("out.json"), keep_open=(7,))
+
+    expected = ["elmo-perplexity", "a biLM", "--like", "experiments/a b.jsonnet", "--output", "out.json"]
+    assert calls[0]["command"][3:9] == expected
+    assert calls[0]["env"]["SST_DATA"] == "my data" and calls[0]["pass_fds"] == (7,)
+
+
 def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
     """By the score that the training is validated by; the commit is known where there is a record."""
     metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}

@@ -1,0 +1,138 @@
+"""Perplexities and scores before and after the tuning of the biLM, beside the paper's, as a sheet."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction.results import Row, collect, gain, p_value
+from elmo_plugin.reproduction.score_sheet import p_text, short
+from elmo_plugin.reproduction.sheet import Sheet
+from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of
+
+MOMENTS = (BEFORE, AFTER)
+COLUMNS = (
+    "task",
+    "text",
+    "words",
+    "unknown",
+    "before",
+    "after",
+    "paper before",
+    "paper after",
+    "score",
+    "untuned",
+    "tuned",
+    "seeds",
+    "gain",
+    "p",
+    "minutes",
+    "commit",
+)
+
+
+@dataclass(frozen=True)
+class TuningRow:
+    """
+    A tuning with what was measured.
+
+    # Parameters
+
+    tuning : of the table.
+    perplexities : by moment ("before", "after") what `allennlp elmo-perplexity` wrote, as far as it did.
+    seconds : of the tuning; None where it is not finished.
+    commits : of the package in all trainings of the row.
+    scores : by moment what the task's models scored; empty where the task has none.
+    """
+
+    tuning: Tuning
+    perplexities: Dict[str, Dict[str, Any]]
+    seconds: Optional[float]
+    commits: Sequence[str]
+    scores: Dict[str, Row]
+
+
+def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
+    """Read the results of what is finished."""
+    rows = []
+    for tuning in plan.tunings:
+        run = plan.run_of(tuning)
+        paths = {moment: perplexities_of(run, moment) for moment in MOMENTS}
+        found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
+        result = training.collect(run.folder) if training.is_finished(run.folder) else None
+        scores = {moment: row for moment in MOMENTS for row in collect(plan.task_plan(tuning, moment))}
+        commits = {commit for row in scores.values() for commit in row.commits}
+        if result is not None and result.commit is not None:
+            commits.add(result.commit)
+        rows.append(TuningRow(tuning, found, None if result is None else result.seconds, sorted(commits), scores))
+    return rows
+
+
+def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
+    """
+    Set the tunings, one a line.
+
+    Words and unknown ones (in percent) are those of the development text. A perplexity is that of the mean of both
+    directions, with those of forward and backward behind it. The gain is in points; p is that of `paired_p_value`.
+    """
+    records = [record(row, bilm) for row in rows]
+    return Sheet(title, COLUMNS, [texts(*both) for both in zip(rows, records)], records, texts=2)
+
+
+def texts(row: TuningRow, numbers: Mapping[str, Any]) -> List[str]:
+    """Return a line for people, in the order of `COLUMNS`, from that for programs."""
+    words = numbers["words"]
+    return [
+        row.tuning.task,
+        numbers["text"],
+        "" if words is None else f"{words:,}",
+        "" if words is None else f"{100 * numbers['unknown_words'] / words:.1f}%",
+        *(_perplexity(row, moment) for moment in MOMENTS),
+        *("" if value is None else f"{value:g}" for value in (row.tuning.paper_before, row.tuning.paper_after)),
+        _score_name(row),
+        *(str(row.scores[moment].score or "") if moment in row.scores else "" for moment in MOMENTS),
+        str(numbers["seeds"] or ""),
+        "" if numbers["gain"] is None else f"{numbers['gain']:+.1f}",
+        p_text(numbers["p_value"]),
+        "" if row.seconds is None else f"{row.seconds / 60:.1f}",
+        ", ".join(map(short, row.commits)),
+    ]
+
+
+def record(row: TuningRow, bilm: str) -> Dict[str, Any]:
+    """Return a line for programs: scores in percent, None where nothing is known."""
+    tuning, scores = row.tuning, {moment: one.score for moment, one in row.scores.items()}
+    known: Dict[str, Any] = {"task": tuning.task, "text": tuning.text or "all", "words": None, "unknown_words": None}
+    for moment in MOMENTS:
+        found = row.perplexities.get(moment, {})
+        known.update({name: found[name] for name in ("words", "unknown_words") if name in found})
+        for name in ("forward", "backward", "mean"):
+            low, high = (found.get("interval") or {}).get(name, (None, None))
+            known[f"{name}_{moment}"] = found["perplexity"][name] if found else None
+            known.update({f"{name}_{moment}_low": low, f"{name}_{moment}_high": high})
+    known.update(paper_before=tuning.paper_before, paper_after=tuning.paper_after, tuning_seed=SEED)
+    for moment, name in zip(MOMENTS, ("untuned", "tuned")):
+        score = scores.get(moment)
+        known[name] = None if score is None else score.mean
+        known[f"{name}_deviation"] = None if score is None or math.isnan(score.deviation) else score.deviation
+    gained = gain(known["untuned"], known["tuned"])
+    known["seeds"] = min((len(one.found) for one in row.scores.values()), default=0)
+    known["gain"] = None if gained is None else gained.absolute
+    known["p_value"] = p_value(row.scores[BEFORE], row.scores[AFTER]) if row.scores else None
+    return {**known, "seconds": row.seconds, "commit": " ".join(row.commits), "bilm": bilm}
+
+
+def _score_name(row: TuningRow) -> str:
+    """The part and the score of the task's model, as far as they are known."""
+    if row.tuning.cell is None:
+        return ""
+    items = [of_run for one in row.scores.values() for of_run in one.items.values()]
+    return " ".join([row.tuning.cell.split, *(of_run.score for of_run in items[:1])])
+
+
+def _perplexity(row: TuningRow, moment: str) -> str:
+    if moment not in row.perplexities:
+        return ""
+    found = row.perplexities[moment]["perplexity"]
+    return f"{found['mean']:.1f} ({found['forward']:.1f}, {found['backward']:.1f})"

@@ -1,0 +1,161 @@
+"""The fine-tuning of the biLM on the texts of the tasks (table 7 of the supplement), and what the tasks make of it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import List, Mapping, Optional, Sequence, Tuple
+
+from overrides import overrides
+
+from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction.cells import Cell, CellError, fingerprint, read_cell
+from elmo_plugin.reproduction.tables import Job, Plan
+from elmo_plugin.reproduction.training import Run
+
+TABLE = "table7"
+FOLDER = "finetuning"
+#: of every tuning; the tasks are trained with several
+SEED = 1
+#: what predicts the text: the biLM from which a tuning starts, and the tuned one
+BEFORE, AFTER = "before", "after"
+
+_PERPLEXITIES = re.compile(r"^// Table 7 .*: perplexity (\d+\.\d+) before(?: and (\d+\.\d+) after)?\b")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """
+    One epoch on the text of a task.
+
+    # Parameters
+
+    config : the experiment.
+    task : "ner", "sst", ...
+    text : which of the task's texts: "contexts", for example; empty where all of them.
+    paper_before, paper_after : the paper's perplexities; None where it lists no tuned one.
+    cell : the task's model with the biLM of the variable BILM; None where none is trained.
+    """
+
+    config: Path
+    task: str
+    text: str
+    paper_before: float
+    paper_after: Optional[float] = None
+    cell: Optional[Cell] = None
+
+
+def tunings_of(experiments: Path, tasks: Optional[Sequence[str]] = None) -> List[Tuning]:
+    """
+    Find the tunings of all tasks, or those of some: the experiments `finetuning/TASK.jsonnet` and
+    `finetuning/TASK_TEXT.jsonnet` whose first line has the paper's perplexities. `finetuning/TASK_task.jsonnet` is the
+    task's model.
+
+    # Raises
+
+    `CellError` where there is none.
+    """
+    found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
+    known = sorted({one.task for one in found})
+    if not found:
+        raise CellError(f"{experiments / FOLDER}: no experiments of table 7; run this in the repository's root.")
+    wrong = sorted(set(tasks or ()) - set(known))
+    if wrong:
+        raise CellError(f"{TABLE} has no task {wrong}; choose from {known}.")
+    return [one for one in found if not tasks or one.task in tasks]
+
+
+def _read(path: Path) -> Optional[Tuning]:
+    numbers = _PERPLEXITIES.search(path.read_text(encoding="utf-8"))
+    if numbers is None:
+        return None
+    before, after = numbers.groups()
+    task, _, text = path.stem.partition("_")
+    model = path.with_name(f"{task}_task.jsonnet")
+    cell = read_cell(model) if model.exists() else None
+    return Tuning(path, task, text, float(before), None if after is None else float(after), cell)
+
+
+class PerplexityJob(Job):
+    """A tuning, whose text is scored by the biLM that it starts from, and by the tuned one."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, "perplexities before and after")
+
+    @property
+    @overrides
+    def leaves(self) -> Sequence[Path]:
+        return [perplexities_of(self.run, moment) for moment in (BEFORE, AFTER)]
+
+    @overrides
+    def score(self, keep_open: Sequence[int]) -> None:
+        bilms = (self.run.variables["BILM"], str(self.run.folder / training.ARCHIVE))
+        for bilm, path in zip(bilms, self.leaves):
+            if not path.exists():
+                training.score_text(self.run, bilm, path, keep_open=keep_open)
+
+
+def perplexities_of(run: Run, moment: str) -> Path:
+    """Where the perplexities before or after a tuning are kept, as `allennlp elmo-perplexity` writes them."""
+    return run.folder / f"perplexity_{moment}.json"
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """
+    What is to be run: each tuning once, and the tasks' models with both biLMs.
+
+    # Parameters
+
+    tunings : of the table.
+    seeds : of each task's model.
+    variables, folder, cache : as in `Plan`.
+    """
+
+    tunings: Sequence[Tuning]
+    seeds: Sequence[int]
+    variables: Mapping[str, str]
+    folder: Path
+    cache: Optional[Path] = None
+
+    def experiments(self) -> List[Tuple[str, Path]]:
+        """The configurations, each with its task."""
+        cells = {one.cell.config: one.task for one in self.tunings if one.cell is not None}
+        return [(one.task, one.config) for one in self.tunings] + [(task, config) for config, task in cells.items()]
+
+    def run_of(self, tuning: Tuning) -> Run:
+        """The training that tunes the biLM."""
+        name = f"{FOLDER}-{tuning.config.stem}-{fingerprint(tuning.config, self.variables)}"
+        return Run(tuning.config, SEED, self.folder / name / str(SEED), self.variables)
+
+    def task_plan(self, tuning: Tuning, moment: str) -> Plan:
+        """The trainings of the task's model with the biLM before or after the tuning; none where it has no model."""
+        bilm = self.variables["BILM"] if moment == BEFORE else str(self.run_of(tuning).folder / training.ARCHIVE)
+        cells = [] if tuning.cell is None else [tuning.cell]
+        return Plan(cells, self.seeds, {**self.variables, "BILM": bilm}, self.folder, self.cache)
+
+    def jobs(self) -> List[Job]:
+        """All trainings, the tunings first."""
+        jobs: List[Job] = [PerplexityJob(self.run_of(tuning)) for tuning in self.tunings]
+        for tuning in self.tunings:
+            jobs += self.task_plan(tuning, BEFORE).jobs()
+            jobs += self.task_plan(tuning, AFTER).jobs(needs=self.run_of(tuning).folder)
+        return jobs
+
+
+def check_bilm(bilm: str) -> None:
+    """
+    Refuse a biLM whose perplexities cannot be measured.
+
+    # Raises
+
+    `CellError` where it comes without a softmax or the words of one.
+    """
+    from elmo_plugin.formats import read_weights
+
+    weights = read_weights(bilm)
+    if weights.softmax is None or weights.vocabulary is None:
+        what = "softmax" if weights.softmax is None else "vocabulary"
+        raise CellError(
+            f"{TABLE}: the biLM {bilm} comes without a {what}, expected a biLM with a softmax and the words of it. "
+            f"experiments/{FOLDER}/softmax.jsonnet trains one, all else frozen; then give --bilm FOLDER/model.tar.gz."
+        )

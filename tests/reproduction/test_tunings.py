@@ -1,0 +1,166 @@
+"""Table 7: what is tuned, what is trained with it, and what becomes of failures."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("allennlp")
+
+from elmo_plugin.formats import read_weights, write_weights
+from elmo_plugin.reproduction import tables
+from elmo_plugin.reproduction.cells import CellError
+from elmo_plugin.reproduction.tables import run_missing
+from elmo_plugin.reproduction.training import TrainingError
+from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tunings_of
+from tests import tiny
+from tests.reproduction.runs import leave_items, leave_result, some_items
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
+VARIABLES = {
+    "SCALE": "small",
+    "DATA": "data",
+    "SST_DATA": "data/sst",
+    "VECTORS": "vectors.txt",
+    "BILM": "bilm.tar.gz",
+    "BILM_DIM": "256",
+}
+
+
+@pytest.fixture
+def done(monkeypatch):
+    """What was run, in its order: names of trainings with the biLM, and biLMs that scored a text."""
+    steps = []
+
+    def train(run, keep_open):
+        steps.append((run.name, run.variables["BILM"]))
+        leave_result(run.folder, 0.8)
+
+    def score_text(run, bilm, output, keep_open):
+        steps.append((output.stem, bilm))
+        output.write_text("{}")
+
+    monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(tables.training, "score_text", score_text)
+    monkeypatch.setattr(
+        tables.training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
+    )
+    return steps
+
+
+def plan(folder, tasks=("ner",), seeds=(1, 2), **changes):
+    return TuningPlan(tunings_of(EXPERIMENTS, tasks), seeds, VARIABLES, folder, **changes)
+
+
+def test_tunings_are_found_with_the_papers_perplexities():
+    found = tunings_of(EXPERIMENTS)
+
+    assert [(one.task, one.text, one.paper_before, one.paper_after) for one in found] == [
+        ("ner", "", 103.2, 46.3),
+        ("snli", "", 72.1, 16.8),
+        ("squad", "contexts", 99.1, 43.5),
+        ("squad", "questions", 158.2, 52.0),
+        ("srl", "", 92.3, None),
+        ("sst", "", 131.5, 78.6),
+    ]
+    assert [one.task for one in found if one.cell is not None] == ["ner", "sst"]
+
+
+def test_wrong_names_and_wrong_places_are_refused(tmp_path):
+    assert [one.text for one in tunings_of(EXPERIMENTS, ["squad"])] == ["contexts", "questions"]
+    with pytest.raises(CellError, match=r"table7 has no task \['coref'\]; choose from \['ner', 'snli', "):
+        tunings_of(EXPERIMENTS, ["ner", "coref"])
+    with pytest.raises(CellError, match="no experiments of table 7"):
+        tunings_of(tmp_path)
+
+
+def test_the_task_is_trained_with_both_bilms(tmp_path, done):
+    whole = plan(tmp_path)
+    tuned = str(whole.run_of(whole.tunings[0]).folder / "model.tar.gz")
+
+    assert run_missing(whole.jobs(), print) == []
+
+    assert done == [
+        ("finetuning/ner, seed 1", "bilm.tar.gz"),
+        ("perplexity_before", "bilm.tar.gz"),
+        ("perplexity_after", tuned),
+        ("finetuning/ner_task, seed 1", "bilm.tar.gz"),
+        ("finetuning/ner_task, seed 2", "bilm.tar.gz"),
+        ("finetuning/ner_task, seed 1", tuned),
+        ("finetuning/ner_task, seed 2", tuned),
+    ]
+    run_missing(whole.jobs(), print)
+    assert len(done) == 7
+
+
+def test_what_was_cut_off_is_scored_without_a_training(tmp_path, done):
+    whole = plan(tmp_path, ["snli"])
+    run_missing(whole.jobs(), print)
+    (whole.run_of(whole.tunings[0]).folder / "perplexity_after.json").unlink()
+
+    run_missing(whole.jobs(), print)
+
+    assert [name for name, _ in done] == [
+        "finetuning/snli, seed 1",
+        "perplexity_before",
+        "perplexity_after",
+        "perplexity_after",
+    ]
+
+
+def test_a_tuning_that_fails_stops_only_what_needs_it(tmp_path, done, monkeypatch):
+    leave = tables.training.train
+
+    def train(run, keep_open):
+        if run.config.stem == "ner":
+            raise TrainingError("allennlp train ended with code 1")
+        leave(run, keep_open)
+
+    monkeypatch.setattr(tables.training, "train", train)
+    failures = run_missing(plan(tmp_path, ["ner", "sst"], seeds=[1]).jobs(), print)
+
+    assert failures[0] == "finetuning/ner, seed 1: allennlp train ended with code 1"
+    assert failures[1].startswith(f"finetuning/ner_task, seed 1: needs {tmp_path}/finetuning-ner-")
+    assert len(failures) == 2
+    assert [name for name, _ in done if not name.startswith("perplexity")] == [
+        "finetuning/sst, seed 1",
+        "finetuning/ner_task, seed 1",
+        *["finetuning/sst_task, seed 1"] * 2,
+    ]
+
+
+def test_the_task_with_the_untuned_bilm_is_the_training_of_table_1(tmp_path):
+    from elmo_plugin.reproduction.cells import cells_of
+    from elmo_plugin.reproduction.tables import Plan
+
+    whole = plan(tmp_path)
+    (elmo,) = [cell for cell in cells_of("table1", EXPERIMENTS, ["ner"]) if not cell.is_baseline]
+    table1 = Plan([elmo], (1, 2), VARIABLES, tmp_path)
+
+    ours = whole.task_plan(whole.tunings[0], "before").jobs()
+    assert [job.run.folder for job in ours] == [run.folder for run in table1.runs_of(elmo)]
+    tuned = whole.task_plan(whole.tunings[0], "after").jobs()
+    assert not {job.run.folder for job in ours} & {job.run.folder for job in tuned}
+
+
+def test_the_cache_is_for_the_task_alone(tmp_path):
+    jobs = plan(tmp_path, seeds=[1], cache=tmp_path / "cache").jobs()
+
+    assert [str(tmp_path / "cache") in json.dumps(job.run.overrides) for job in jobs] == [False, True, True]
+
+
+def test_a_bilm_without_a_softmax_or_its_words_is_refused(tmp_path):
+    tiny.write(tmp_path / "bilm")
+    found = read_weights(tmp_path / "bilm")
+    with pytest.raises(CellError, match=r"bilm comes without a softmax, .*softmax.jsonnet trains one"):
+        check_bilm(str(tmp_path / "bilm"))
+    softmax = {"weight": torch.zeros(4, found.options.lstm.projection_dim), "bias": torch.zeros(4)}
+    write_weights(replace(found, softmax=softmax), tmp_path / "wordless.safetensors")
+    with pytest.raises(CellError, match="wordless.safetensors comes without a vocabulary"):
+        check_bilm(str(tmp_path / "wordless.safetensors"))
+    write_weights(
+        replace(found, softmax=softmax, vocabulary=["<S>", "</S>", "<UNK>", "a"]), tmp_path / "whole.safetensors"
+    )
+    check_bilm(str(tmp_path / "whole.safetensors"))
