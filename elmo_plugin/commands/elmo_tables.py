@@ -60,11 +60,13 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
 def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     """The variables that the experiments read."""
     from elmo_plugin.formats import pretrained, read_weights
+    from elmo_plugin.reproduction import tunings
 
     vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
     trees = os.environ.get("SST_DATA") or str(Path(args.data) / "sst")
     variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": args.bilm, "VECTORS": vectors}
-    if args.bilm not in pretrained.names():
+    # a name says the width, but not the archive of a tuned biLM, which takes its place
+    if args.bilm not in pretrained.names() or args.table == tunings.TABLE:
         variables["BILM_DIM"] = str(2 * read_weights(args.bilm).options.lstm.projection_dim)
     return variables
 

@@ -90,14 +90,17 @@ def bilm(tmp_path):
 
 
 def test_table_7_needs_a_softmax(tmp_path, monkeypatch):
+    tiny.write(tmp_path / "tiny")
     with pytest.raises(SystemExit) as stopped:
-        run(monkeypatch, "run", "table7", "--data", tmp_path)
+        run(monkeypatch, "run", "table7", "--data", tmp_path, "--bilm", tmp_path / "tiny")
 
-    assert "the biLM builtin comes without a softmax" in str(stopped.value)
+    assert f"the biLM {tmp_path / 'tiny'} comes without a softmax" in str(stopped.value)
 
 
-def test_data_of_table_7_that_are_missing(tmp_path, monkeypatch, bilm):
-    arguments = ["--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "sst,srl", "--bilm", bilm]
+@pytest.mark.parametrize("name", ["bilm", "builtin"])
+def test_data_of_table_7_that_are_missing(tmp_path, monkeypatch, bilm, name):
+    source = bilm if name == "bilm" else name
+    arguments = ["--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "sst,srl", "--bilm", source]
     with pytest.raises(SystemExit) as stopped:
         run(monkeypatch, "check", "table7", *arguments)
 
