@@ -32,10 +32,12 @@ from elmo_plugin.benchmark.sizes import random_model
 from elmo_plugin.benchmark.text import make_sentences
 from elmo_plugin.compat import apply as apply_compat
 
+HEADER = ("biLM", "without ELMo, s", "with, first epoch, s", "with, later epochs, s", "later to without")
+
 TAGS = ("O", "B-PER", "B-LOC", "B-ORG")
 
 
-@TrainerCallback.register("benchmark_clock")
+@TrainerCallback.register("benchmark_clock", exist_ok=True)
 class Clock(TrainerCallback):
     """Notes when each epoch has ended."""
 
@@ -82,7 +84,7 @@ def config(data: Path, epochs: int, elmo: Optional[Dict[str, Any]], dim: int) ->
         },
     }
     if elmo is not None:
-        indexers["elmo"] = {"type": "elmo", "weights": elmo["weights"]}
+        indexers["elmo"] = {"type": "elmo"}
         embedders["elmo"] = {"type": "elmo", **elmo}
     width = 178 + (0 if elmo is None else dim)
     return {
@@ -124,7 +126,20 @@ def main(arguments: Optional[List[str]] = None) -> int:
     import_plugins()
     apply_compat()
     logging.disable(logging.WARNING)
-    torch.set_num_threads(args.threads)
+    try:
+        torch.set_num_threads(args.threads)
+        print(table.table(HEADER, measure(args), texts=1))
+    finally:
+        logging.disable(logging.NOTSET)
+    print(
+        f"\n{args.sentences} sentences, {args.threads} thread(s), seed {args.seed}; medians of {args.rounds} rounds in "
+        "turns, of the epochs behind the first."
+    )
+    return 0
+
+
+def measure(args: argparse.Namespace) -> List[List[str]]:
+    """The lines of the table, one for each size."""
     rows, files = [], WeightFiles()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -135,8 +150,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             first, later, plain, ratios = [], [], [], []
             for number in range(args.rounds):
                 elmo = {
-                    "weights": str(weights),
                     "options_file": str(options),
+                    "weight_file": str(weights),
                     "state": "reset",
                     "cache": str(folder / f"cache-{size}-{number}"),
                 }
@@ -151,13 +166,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             spread = f"{median(ratios):.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
             rows.append([size, *(f"{median(each):.2f}" for each in (plain, first, later)), spread])
     files.close()
-    header = ["biLM", "without ELMo, s", "with, first epoch, s", "with, later epochs, s", "later to without"]
-    print(table.table(header, rows, texts=1))
-    print(
-        f"\n{args.sentences} sentences, {args.threads} thread(s), seed {args.seed}; medians of {args.rounds} rounds in "
-        "turns, of the epochs behind the first."
-    )
-    return 0
+    return rows
 
 
 if __name__ == "__main__":
