@@ -1,8 +1,11 @@
 """The lock, the Makefile's refusals, and what tells AllenNLP about the plugin."""
 
+import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Dict, List
 
@@ -60,3 +63,16 @@ def test_make_says_which_python_it_needs(python: str, message: str, tmp_path: Pa
     assert run.returncode != 0
     assert message in run.stderr
     assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform == "win32", reason="the kernels are for x86-64")
+@pytest.mark.parametrize("compiler", ["c++", "false"])
+def test_kernels_are_built_where_there_is_a_compiler_and_left_out_where_not(tmp_path: Path, compiler: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    command = [sys.executable, "setup.py", "build_ext", "--build-lib", str(tmp_path), "--build-temp", str(tmp_path)]
+    environment = {**os.environ, "CC": compiler, "CXX": compiler}
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+
+    assert run.returncode == 0, run.stderr
+    assert bool(list(tmp_path.rglob("_kernels*.so"))) == (compiler == "c++"), run.stdout + run.stderr
