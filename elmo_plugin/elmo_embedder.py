@@ -24,6 +24,7 @@ from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.state import CARRIED
 from elmo_plugin.formats import pretrained, read_pair, read_weights
+from elmo_plugin.formats.sources import files_of
 from elmo_plugin.formats.weight_set import WeightSet
 
 
@@ -181,7 +182,7 @@ class ElmoEmbedder:
         """
         keys = Keys(by_sentence=use_sentence_keys, with_index=not forget_sentences)
         target = Target(Path(output_file_path), file_format, keys, resume)
-        check_target(input_file, target)
+        check_target(input_file, target, weight_files(*self._source))
         embed_text(input_file, target, self.sentences(output_format, batch_rows=batch_size), errors)
 
     def sentences(
@@ -214,6 +215,11 @@ class ElmoEmbedder:
         if self._language_model is None:
             self._language_model = LanguageModel(self.bilm, _read(*self._source, softmax=True))
         return self._language_model
+
+
+def weight_files(options_file: Optional[str], weight_file: Optional[str], weights: Optional[str]) -> List[Path]:
+    """The user's own files of the biLM that `ElmoEmbedder` reads with these arguments."""
+    return files_of(weights or weight_file or DEFAULT_WEIGHTS, options_file)
 
 
 def _read(options_file: Optional[str], weight_file: Optional[str], weights: Optional[str], softmax: bool) -> WeightSet:

@@ -98,6 +98,17 @@ def test_file(files, tmp_path):
         assert file["1"].shape == (0, 12)
 
 
+@pytest.mark.parametrize("output", ["weights.hdf5", "options.json"])
+def test_weights_are_not_overwritten(output, tmp_path):
+    options_file, weight_file = tiny.write(tmp_path)
+    before = (tmp_path / output).read_bytes()
+    (tmp_path / "text").write_text("The cat")
+    for elmo in (ElmoEmbedder(options_file, weight_file), ElmoEmbedder(weights=str(tmp_path))):
+        with pytest.raises(OptionsError, match="belongs to the biLM, expected another file"):
+            elmo.embed_file(tmp_path / "text", tmp_path / output)
+    assert (tmp_path / output).read_bytes() == before
+
+
 def test_strings_are_no_sentences(files):
     elmo = ElmoEmbedder(*files)
     with pytest.raises(ShapeError, match="the sentence is the string 'The cat', expected a list of tokens"):

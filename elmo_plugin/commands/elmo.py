@@ -68,7 +68,7 @@ def _add_output(subparser: argparse.ArgumentParser) -> None:
 
 def embed_from_args(args: argparse.Namespace) -> None:
     """Embed, and say what was written."""
-    from elmo_plugin.elmo_embedder import ElmoEmbedder
+    from elmo_plugin.elmo_embedder import ElmoEmbedder, weight_files
     from elmo_plugin.embedding.progress import ProgressDisplay
     from elmo_plugin.embedding.run import embed_text
     from elmo_plugin.embedding.targets import Target, check_target
@@ -76,7 +76,7 @@ def embed_from_args(args: argparse.Namespace) -> None:
 
     keys = Keys(args.use_sentence_keys, not args.forget_sentences)
     target = Target(Path(args.output_file), args.format, keys, args.resume)
-    check_target(args.input_file, target)
+    check_target(args.input_file, target, weight_files(args.options_file, args.weight_file, args.weights))
     embedder = ElmoEmbedder(
         args.options_file,
         args.weight_file,

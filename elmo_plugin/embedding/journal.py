@@ -10,7 +10,9 @@ is whole and on the disk; the output itself takes its place in the same way, at 
 """
 
 import json
-import shutil
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Collection, Dict, List, Mapping, Optional
 
@@ -24,6 +26,12 @@ _OUTPUT = "output.tmp"
 _LOCK = "lock"
 _PART = ".part"
 
+#: in a folder of parts that is an output itself, what it says about itself
+DESCRIPTION = "description.json"
+
+# Whatever a run writes into its folder; `.nfs...` is how a network file system keeps what is deleted while it is open.
+_OURS = re.compile(rf"({_LOCK}|{_SETTINGS}|{_OUTPUT}|{DESCRIPTION}|\d+{_PART})({TEMPORARY})?|\.nfs.*")
+
 
 class Journal:
     """
@@ -31,16 +39,16 @@ class Journal:
 
     # Parameters
 
-    output : the file that the run writes.
+    output : the file that the run writes; where it is a link, the file that it leads to.
     settings : all that decides about its bytes; simple values that JSON holds.
 
     # Raises
 
-    `OptionsError` where another process has the folder, or the run in it is another one.
+    `OptionsError` where another process has the folder, the run in it is another one, or files of others are in it.
     """
 
     def __init__(self, output: Path, settings: Dict[str, Any]) -> None:
-        self.output = output
+        self.output = _followed(output)
         self.folder = folder_of(output)
         self._settings = settings
         self._lock: Optional[FileLock] = None
@@ -67,21 +75,15 @@ class Journal:
 
         The finished parts, from the first on. What does not follow on them is deleted.
         """
-        if self.is_begun and not resume:
-            raise OptionsError(
-                f"{self.folder}: holds an unfinished run that writes {self.output.name}. Go on with it (--resume), or "
-                "delete the folder to begin anew."
-            )
+        if self.folder.exists() and not self.folder.is_dir():
+            raise OptionsError(f"{self.folder}: is a file, expected the folder of the run. Move it away.")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self.folder / _LOCK)
-        if not self._lock.acquire(exclusive=True):
-            raise OptionsError(f"{self.folder}: another process is writing {self.output.name}. Wait until it ends.")
-        if self.is_begun:
-            self._check_settings()
-        else:
-            self._clear()
-            write_durably(self.folder / _SETTINGS, json.dumps(self._settings, indent=1).encode("utf-8"))
-        return self._finished()
+        self._take()
+        try:
+            return self._begin_or_go_on(resume)
+        except BaseException:
+            self.close()
+            raise
 
     def part(self, number: int) -> PartWriter:
         """Begin a part; it is in the folder when its writer was committed."""
@@ -94,10 +96,7 @@ class Journal:
     def finish(self) -> None:
         """Let the output take its place, and remove the folder."""
         put_in_place(self.unfinished_output, self.output)
-        # First what makes it a run to go on with: whatever is killed behind this line leaves nothing that counts.
-        (self.folder / _SETTINGS).unlink()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.close()
+        self.discard()
 
     def finish_as_folder(self) -> None:
         """Let the folder itself, with its parts, be the output."""
@@ -106,15 +105,62 @@ class Journal:
         put_in_place(self.folder, self.output)
         self.close()
 
+    def discard(self) -> None:
+        """Remove the folder, with all that the run wrote into it."""
+        # First what makes it a run to go on with: whatever is killed behind this line leaves nothing that counts.
+        (self.folder / _SETTINGS).unlink()
+        self._remove()
+        self.close()
+
     def remove_remains(self) -> None:
-        """Remove the folder of a run whose output is in its place."""
-        assert not self.is_begun, self.folder
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove what a run left behind whose output is in its place; not where another one has begun."""
+        if self.folder.is_dir() and not self.is_begun:
+            self._take()
+            self._remove()
+            self.close()
 
     def close(self) -> None:
         """Let other processes have the folder."""
         if self._lock is not None:
             self._lock.release()
+
+    def _take(self) -> None:
+        self._lock = FileLock(self.folder / _LOCK)
+        if not self._lock.acquire(exclusive=True):
+            raise OptionsError(f"{self.folder}: another process is writing {self.output.name}. Wait until it ends.")
+
+    def _begin_or_go_on(self, resume: bool) -> List[PartSummary]:
+        if not self.is_begun:
+            self._refuse_others()
+            self._clear()
+            self._write_settings()
+        elif resume:
+            self._check_settings()
+        else:
+            raise OptionsError(
+                f"{self.folder}: holds an unfinished run that writes {self.output.name}. Go on with it (--resume), or "
+                "delete the folder to begin anew."
+            )
+        return self._finished()
+
+    def _refuse_others(self) -> None:
+        """Take no folder that somebody else made: in the end it is removed."""
+        others = sorted(path.name for path in self.folder.iterdir() if not _OURS.fullmatch(path.name))
+        if others:
+            raise OptionsError(
+                f"{self.folder}: has {others[0]!r} in it, which no run wrote; expected no folder of this name, or that "
+                f"of a run that writes {self.output.name}. Move it away, or name another file to write."
+            )
+
+    def _remove(self) -> None:
+        with suppress(OSError):  # Windows deletes nothing that is open; what stays does not count
+            for path in self.folder.iterdir():
+                if _OURS.fullmatch(path.name):
+                    path.unlink()
+            self.folder.rmdir()
+
+    def _write_settings(self) -> None:
+        write_durably(self.folder / _SETTINGS, json.dumps(self._settings, indent=1).encode("utf-8"))
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08d}{_PART}"
@@ -157,9 +203,15 @@ def differences(found: Mapping[str, Any], now: Mapping[str, Any], names: Collect
 
 def folder_of(output: Path) -> Path:
     """The folder of the run that writes an output."""
-    return output.with_name(output.name + ".unfinished")
+    followed = _followed(output)
+    return followed.with_name(followed.name + ".unfinished")
 
 
 def is_begun(output: Path) -> bool:
     """Whether there is an unfinished run that writes an output."""
     return (folder_of(output) / _SETTINGS).is_file()
+
+
+def _followed(output: Path) -> Path:
+    """Where a link leads to: the run works there, and the link stays."""
+    return Path(os.path.realpath(output)) if output.is_symlink() else output

@@ -8,14 +8,11 @@ from typing import Optional
 import numpy as np
 
 from elmo_plugin.embedding.durable import write_durably
-from elmo_plugin.embedding.journal import Journal
+from elmo_plugin.embedding.journal import DESCRIPTION, Journal
 from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, read_windows
 from elmo_plugin.embedding.writers import Description, VectorWriter
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
-
-#: in a folder of parts, what it says about itself
-DESCRIPTION = "description.json"
 
 
 class PartStore(ABC):

@@ -1,12 +1,13 @@
 """What a run may write: one file in some format, or a folder of its parts."""
 
 import json
+import os
 from pathlib import Path
-from typing import IO, Any, Dict, List, NamedTuple, Tuple, Union
+from typing import IO, Any, Dict, List, NamedTuple, Sequence, Tuple, Union
 
-from elmo_plugin.embedding.journal import Journal, is_begun
+from elmo_plugin.embedding.journal import DESCRIPTION, Journal, is_begun
 from elmo_plugin.embedding.part_file import PartSummary
-from elmo_plugin.embedding.store import DESCRIPTION, FileStore, FolderStore, PartStore
+from elmo_plugin.embedding.store import FileStore, FolderStore, PartStore
 from elmo_plugin.embedding.text import STANDARD_INPUT
 from elmo_plugin.embedding.writers import Description, Keys, read_description, writer_class
 from elmo_plugin.engine.errors import FormatError, OptionsError
@@ -35,8 +36,12 @@ class Target(NamedTuple):
     def check(self) -> None:
         """Refuse, before the work, what cannot be written."""
         writer_class(self.format).check(self.keys)
+        if self.path == Path(STANDARD_INPUT):
+            raise OptionsError("-: vectors do not go to standard output, expected the name of a file to write.")
         if self.path.is_dir():
             raise OptionsError(f"{self.path}: is a folder, expected the file to write.")
+        if self.path.exists() and not self.path.is_file():
+            raise OptionsError(f"{self.path}: is a device or a pipe, expected the file to write.")
 
     def about(self) -> Description:
         """What the output says about itself, beside what is true of the run."""
@@ -113,18 +118,39 @@ class PartsTarget(NamedTuple):
 AnyTarget = Union[Target, PartsTarget]
 
 
-def check_target(source: Union[str, Path, IO], target: AnyTarget) -> None:
+def check_target(source: Union[str, Path, IO], target: AnyTarget, weights: Sequence[Path] = ()) -> None:
     """
     Refuse, before anything is loaded, what cannot be written or read.
 
+    # Parameters
+
+    source : the text.
+    target : what to write.
+    weights : the files of the biLM, which are not to be overwritten.
+
     # Raises
 
-    `OptionsError`, `FileNotFoundError`.
+    `OptionsError`, `FileNotFoundError`, `PermissionError`.
     """
     target.check()
+    _check_writable(target.path)
+    for path in weights if target.path.exists() else ():
+        if target.path.samefile(path):
+            raise OptionsError(f"{target.path}: belongs to the biLM, expected another file to write.")
     if not isinstance(source, (str, Path)) or source == STANDARD_INPUT:
         return
     if not Path(source).exists():
         raise FileNotFoundError(f"{source}: no such file, expected text with a tokenised sentence a line.")
+    if Path(source).is_dir():
+        raise OptionsError(f"{source}: is a folder, expected text with a tokenised sentence a line.")
     if target.path.exists() and target.path.samefile(source):
         raise OptionsError(f"{target.path}: is the text, expected another file to write.")
+
+
+def _check_writable(path: Path) -> None:
+    """Look at the folder that the output comes into, or at the one in which that folder is made."""
+    folder = next(parent for parent in Path(os.path.realpath(path)).parents if parent.exists())
+    if not folder.is_dir():
+        raise OptionsError(f"{path}: cannot be written, because {folder} is no folder.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path}: cannot be written, because nothing may be made in the folder {folder}.")

@@ -1,11 +1,13 @@
 """Where the weights are that a user names: a name, a URL, a path, a folder, one of the names of a checkpoint."""
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Optional, Tuple, Union
+from typing import List, Optional, Tuple, Union
 
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.formats import pretrained
-from elmo_plugin.formats.recognise import checkpoint_named, weight_file_in
+from elmo_plugin.formats.beside import options_beside
+from elmo_plugin.formats.recognise import HDF5, TF_CHECKPOINT, checkpoint_named, kind_of, weight_file_in
 
 Source = Union[str, Path]
 
@@ -57,6 +59,33 @@ def locate_pair(options_file: Source, weight_file: Source) -> Tuple[Path, Path]:
     if found is None:
         raise WeightFileError(f"{weight_file}: no such file, expected the file with the weights.")
     return options_path, found
+
+
+def files_of(source: Source, options_file: Optional[Source] = None) -> List[Path]:
+    """
+    List the files of a biLM that are this user's own, so that nothing is written over them.
+
+    # Parameters
+
+    source, options_file : as `read_weights`, or `read_pair`, takes them.
+
+    # Returns
+
+    None for a name or a URL, and for what is not there.
+    """
+    given = [Path(path).expanduser() for path in (source, options_file) if path and not _is_fetched(path)]
+    found = None if _is_fetched(source) else _weights_at(Path(source).expanduser())
+    if found is None:
+        return [path for path in given if path.is_file()]
+    files = [found] if found.is_file() else list(found.iterdir())
+    if options_file is None and kind_of(found) in (HDF5, TF_CHECKPOINT):
+        with suppress(WeightFileError):  # whoever reads the weights says so
+            files.append(options_beside(found))
+    return files + [path for path in given if path.is_file()]
+
+
+def _is_fetched(source: Source) -> bool:
+    return isinstance(source, str) and (source in pretrained.names() or pretrained.is_url(source))
 
 
 def _weights_at(path: Path) -> Optional[Path]:

@@ -105,6 +105,64 @@ def test_damaged_settings_are_named(tmp_path):
         journal.open(resume=True)
 
 
+def test_who_writes_is_told_before_what_is_unfinished(tmp_path):
+    first = Journal(tmp_path / "out", SETTINGS)
+    first.open(resume=False)
+    with pytest.raises(OptionsError, match="another process is writing out"):  # and not: delete the folder
+        Journal(tmp_path / "out", SETTINGS).open(resume=False)
+    first.close()
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "my.tmp", "vectors.part"])
+def test_a_folder_of_others_is_not_touched(name, tmp_path):
+    journal = Journal(tmp_path / "out", SETTINGS)
+    journal.folder.mkdir()
+    (journal.folder / name).write_text("mine")
+    with pytest.raises(OptionsError, match=f"has '{name}' in it, which no run wrote"):
+        journal.open(resume=False)
+    assert (journal.folder / name).read_text() == "mine"
+
+    (journal.folder / name).unlink()
+    journal.open(resume=False)
+    (journal.folder / name).write_text("mine")
+    journal.unfinished_output.write_text("new")
+    journal.finish()
+    assert [path.name for path in journal.folder.iterdir()] == [name]
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    folder_of(tmp_path / "out").write_text("mine")
+    with pytest.raises(OptionsError, match="out.unfinished: is a file, expected the folder of the run"):
+        Journal(tmp_path / "out", SETTINGS).open(resume=False)
+
+
+def test_remains_are_removed_unless_another_run_has_begun(tmp_path):
+    journal = Journal(tmp_path / "out", SETTINGS)
+    journal.remove_remains()  # nothing there
+    journal.folder.mkdir()
+    (journal.folder / "00000000.part").write_bytes(b"left")
+    journal.remove_remains()
+    assert not journal.folder.exists()
+
+    other = Journal(tmp_path / "out", SETTINGS)
+    other.open(resume=False)
+    journal.remove_remains()
+    assert other.is_begun
+    other.close()
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk" / "vectors")
+    journal = Journal(tmp_path / "out", SETTINGS)
+    journal.open(resume=False)
+    assert journal.folder == tmp_path / "disk" / "vectors.unfinished" == folder_of(tmp_path / "out")
+    journal.unfinished_output.write_text("new")
+    journal.finish()
+
+    assert (tmp_path / "out").is_symlink() and (tmp_path / "disk" / "vectors").read_text() == "new"
+
+
 def test_the_output_takes_its_place(tmp_path):
     (tmp_path / "out").write_text("old")
     journal = Journal(tmp_path / "out", SETTINGS)

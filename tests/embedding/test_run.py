@@ -1,5 +1,8 @@
 import gzip
 import logging
+import os
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from elmo_plugin.embedding.run import embed_text
 from elmo_plugin.embedding.targets import Target, check_target
 from elmo_plugin.embedding.writers import Keys, names, read_description
 from elmo_plugin.engine.errors import FormatError, OptionsError
+from tests import tiny
 from tests.embedding.runs import make_embedder, small_parts, write_text
 
 h5py = pytest.importorskip("h5py")
@@ -153,9 +157,13 @@ def test_escaped_tokens_are_told_once(embedder, tmp_path, caplog):
 def test_refusals_come_before_the_work(tmp_path):
     text = write_text(tmp_path / "text", 3)
     (tmp_path / "link").symlink_to(text)
+    os.mkfifo(tmp_path / "pipe")
     for target, message in (
         (Target(tmp_path), "is a folder, expected the file to write"),
         (Target(tmp_path / "link"), "is the text, expected another file"),
+        (Target(tmp_path / "pipe"), "is a device or a pipe, expected the file to write"),
+        (Target(Path("-")), "vectors do not go to standard output"),
+        (Target(text / "out"), "cannot be written, because .*text is no folder"),
         (Target(tmp_path / "out", "csv"), "unknown format 'csv'; choose one of"),
         (Target(tmp_path / "out", "npz", Keys(by_sentence=True)), "lines are named by their numbers"),
     ):
@@ -163,5 +171,15 @@ def test_refusals_come_before_the_work(tmp_path):
             check_target(text, target)
     with pytest.raises(FileNotFoundError, match="no such file, expected text"):
         check_target(tmp_path / "nothing", Target(tmp_path / "out"))
+    with pytest.raises(OptionsError, match="is a folder, expected text"):
+        check_target(tmp_path, Target(tmp_path / "out"))
+    with pytest.raises(OptionsError, match="weights.hdf5: belongs to the biLM, expected another file"):
+        check_target(text, Target(tmp_path / "weights.hdf5"), [Path(file) for file in tiny.write(tmp_path)])
 
     assert not folder_of(tmp_path / "out").exists()
+
+
+def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda folder, mode: folder != tmp_path)
+    with pytest.raises(PermissionError, match="nothing may be made in the folder"):
+        check_target(write_text(tmp_path / "text", 3), Target(tmp_path / "new" / "out"))

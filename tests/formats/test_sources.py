@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from elmo_plugin.engine.errors import WeightFileError
-from elmo_plugin.formats.sources import locate, locate_pair
+from elmo_plugin.formats.sources import files_of, locate, locate_pair
 from tests import tiny
 from tests.formats import bundles
 
@@ -22,3 +24,14 @@ def test_nothing_there(tmp_path):
         locate(tmp_path / "nowhere")
     with pytest.raises(WeightFileError, match="nowhere: no such file, expected the file with the weights"):
         locate_pair("o.json", tmp_path / "nowhere")
+
+
+def test_files_of_a_biLM(tmp_path):
+    options_file, weight_file = map(Path, tiny.write(tmp_path / "a"))
+    (tmp_path / "a" / "x_options.json").write_text("{}")
+
+    assert set(files_of(tmp_path / "a")) == {options_file, weight_file}
+    assert set(files_of(weight_file, options_file)) == {options_file, weight_file}
+    assert files_of("original") == files_of("https://example.org/x_weights.hdf5") == files_of(tmp_path / "none") == []
+    index = bundles.write_checkpoint(tmp_path / "b")
+    assert index in files_of(tmp_path / "b")
