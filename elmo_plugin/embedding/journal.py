@@ -18,6 +18,7 @@ from typing import Any, Collection, Dict, List, Mapping, Optional
 
 from elmo_plugin.embedding.durable import TEMPORARY, put_in_place, write_durably
 from elmo_plugin.embedding.part_file import PartSummary, PartWriter, read_summary
+from elmo_plugin.embedding.text import STRICT
 from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.engine.file_lock import FileLock
 
@@ -177,6 +178,7 @@ class Journal:
                 f"{self.folder}: the run in it was asked for something else ({table}). Go on with the same command, or "
                 "delete the folder to begin anew."
             )
+        self._write_settings()
 
     def _finished(self) -> List[PartSummary]:
         parts: List[PartSummary] = []
@@ -196,8 +198,14 @@ class Journal:
 
 
 def differences(found: Mapping[str, Any], now: Mapping[str, Any], names: Collection[str]) -> str:
-    """Say which of the named values are others now than were found; nothing where all are equal."""
-    other = [name for name in names if found.get(name) != now.get(name)]
+    """
+    Say which of the named values are others now than were found; nothing where all are equal.
+
+    What was read with the errors "strict" was text: it reads the same with any. A format that holds nothing but texts
+    gives numbers back as they look.
+    """
+    same = {"errors"} if found.get("errors") == STRICT else set()
+    other = [name for name in names if str(found.get(name)) != str(now.get(name)) and name not in same]
     return "; ".join(f"{name}: {found.get(name)!r}, now {now.get(name)!r}" for name in other)
 
 

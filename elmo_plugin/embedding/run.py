@@ -2,6 +2,7 @@
 
 import logging
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterator, NamedTuple, Optional, Union
 
@@ -109,17 +110,17 @@ class _Run:
             "layers": embedder.choice.name,
             "num_layers": shape[0] if len(shape) == 2 else 1,
             "dim": shape[-1],
+            "errors": errors,
+            **({"batch_size": embedder.plan.rows or 0} if embedder.bilm.state == CARRIED else {}),
             **target.about(),
         }
-        self.journal = Journal(target.path, self._settings(errors))
+        self.journal = Journal(target.path, self._settings())
         self._progress = Progress(0, 0, 0, None)
 
-    def _settings(self, errors: str) -> Dict[str, Any]:
+    def _settings(self) -> Dict[str, Any]:
         plan = self._embedder.plan
         return {
             **self._about,
-            **self._target.settings(),
-            "errors": errors,
             "batch_tokens": plan.tokens,
             "batch_size": plan.rows,
             "device": self._embedder.bilm.token_encoder.boundaries.device.type,
@@ -137,19 +138,27 @@ class _Run:
                 thread.put(store.copy, part)
             self._report(reader)
             self._embed(reader, store, thread)
-            thread.put(store.close, self._describe(reader))
+            thread.put(store.close, {**self._describe(reader), "tokens": self._progress.tokens})
             thread.finish()
         except BaseException:
             thread.stop()
             store.abandon()
-            logger.error(
-                "Stopped. What is finished is in %s; the same command with --resume goes on from there.",
-                self.journal.folder,
-            )
+            self._stop(store)
             raise
         thread.stop()
         store.finish()
         return self._progress
+
+    def _stop(self, store: PartStore) -> None:
+        if store.parts:
+            logger.error(
+                "Stopped. What is finished is in %s; the same command with --resume goes on from there.",
+                self.journal.folder,
+            )
+            return
+        with suppress(OSError):
+            self.journal.discard()
+        logger.error("Stopped before anything was finished.")
 
     def check_finished(self, reader: TextReader) -> Progress:
         """Look whether the output is that of this run already."""
@@ -164,7 +173,7 @@ class _Run:
             )
         self.journal.remove_remains()
         logger.info("%s is finished already.", self._target.path)
-        return self._progress._replace(lines=reader.lines, fraction=1.0)
+        return Progress(reader.lines, int(found["tokens"]), 0, 1.0)
 
     def _describe(self, reader: TextReader) -> Description:
         return {**self._about, "lines": reader.lines, "text_digest": reader.digest}

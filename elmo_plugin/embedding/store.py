@@ -30,6 +30,11 @@ class PartStore(ABC):
         self._number = parts
         self._part: Optional[PartWriter] = None
 
+    @property
+    def parts(self) -> int:
+        """How many parts are finished."""
+        return self._number
+
     @abstractmethod
     def copy(self, part: PartSummary) -> None:
         """Put a finished part into the output."""

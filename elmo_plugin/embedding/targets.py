@@ -45,14 +45,10 @@ class Target(NamedTuple):
 
     def about(self) -> Description:
         """What the output says about itself, beside what is true of the run."""
-        return {}
-
-    def settings(self) -> Dict[str, Any]:
-        """What else decides about the bytes of the output."""
         return {
             "format": self.format,
-            "use_sentence_keys": self.keys.by_sentence,
-            "forget_sentences": not self.keys.with_index,
+            "use_sentence_keys": int(self.keys.by_sentence),
+            "forget_sentences": int(not self.keys.with_index),
         }
 
     def store(
@@ -91,11 +87,7 @@ class PartsTarget(NamedTuple):
 
     def about(self) -> Description:
         """What the output says about itself, beside what is true of the run."""
-        return {"dtype": self.dtype}
-
-    def settings(self) -> Dict[str, Any]:
-        """What else decides about the bytes of the output."""
-        return {"format": "parts"}
+        return {"format": "parts", "dtype": self.dtype}
 
     def store(
         self, journal: Journal, parts: List[PartSummary], shape: Tuple[int, ...], is_repeatable: bool

@@ -20,10 +20,12 @@ from typing import IO, Iterator, List, NamedTuple, Optional, Tuple, Union, cast
 from elmo_plugin.engine.errors import FormatError, OptionsError
 
 STANDARD_INPUT = "-"
-ERRORS = ("strict", "replace")
+STRICT = "strict"
+ERRORS = (STRICT, "replace")
 
 _GZIP = b"\x1f\x8b"  # no UTF-8 text begins with these two
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ESCAPED = re.compile(r"&(?:amp|apos|quot|lt|gt|#[0-9]+|#x[0-9A-Fa-f]+);")
 
 
@@ -58,7 +60,7 @@ class TextReader:
     `FileNotFoundError` and the like; `OptionsError` for another value of `errors`.
     """
 
-    def __init__(self, source: Union[str, Path, IO], errors: str = "strict") -> None:
+    def __init__(self, source: Union[str, Path, IO], errors: str = STRICT) -> None:
         if errors not in ERRORS:
             raise OptionsError(f"errors is {errors!r}; choose one of {list(ERRORS)}.")
         self._errors = errors
@@ -123,9 +125,11 @@ class TextReader:
         try:
             return line.decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
+            is_utf_16 = number == 0 and line.startswith(_UTF_16)
+            cure = "iconv -f utf-16 -t utf-8)" if is_utf_16 else "iconv -f latin1 -t utf-8), or use --errors replace"
             raise FormatError(
                 f"{self.name}: line {number + 1}: byte {error.start + 1} of the line is 0x{line[error.start]:02x}, "
-                "expected text in UTF-8. Convert it (iconv -f latin1 -t utf-8), or use --errors replace."
+                f"expected text in UTF-8. Convert it ({cure}."
             ) from error
 
 

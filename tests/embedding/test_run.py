@@ -53,10 +53,77 @@ def test_formats_say_what_they_hold(embedder, format, tmp_path):
 
     assert about["lines"] == 5 and about["state"] == "reset" and about["layers"] == "all"
     assert about["num_layers"] == 3 and about["dim"] == 12 and len(about["weights_fingerprint"]) == 64
-    embed_text(text, Target(tmp_path / "out", format, resume=True), embedder)  # is finished already
+    done = embed_text(text, Target(tmp_path / "out", format, resume=True), embedder)  # is finished already
+    assert (done.lines, done.computed, done.tokens) == (5, 0, about["tokens"]) and done.tokens > 0
     write_text(text, 6)
     with pytest.raises(OptionsError, match=r"of another run \(lines: 5, now 6; text_digest: "):
         embed_text(text, Target(tmp_path / "out", format, resume=True), embedder)
+
+
+@pytest.mark.parametrize("layers", ["1", "0,2"])
+@pytest.mark.parametrize("format", names())
+def test_finished_with_layers_by_number(format, layers, tmp_path):
+    if format == "parquet":
+        pytest.importorskip("pyarrow")
+    text, embedder = write_text(tmp_path / "text", 5), make_embedder(tmp_path / "biLM", layers=layers)
+    embed_text(text, Target(tmp_path / "out", format), embedder)
+
+    assert embed_text(text, Target(tmp_path / "out", format, resume=True), embedder).computed == 0
+
+
+@pytest.mark.parametrize(
+    "target, rows, message",
+    [
+        (Target(Path("out"), "npz"), 64, "format: 'hdf5', now 'npz'"),
+        (Target(Path("out"), keys=Keys(by_sentence=True)), 64, "use_sentence_keys: 0, now 1"),
+        (Target(Path("out"), keys=Keys(with_index=False)), 64, "forget_sentences: 0, now 1"),
+        (Target(Path("out")), 32, "batch_size: 64, now 32"),
+    ],
+    ids=str,
+)
+def test_a_file_of_other_settings_is_not_taken_for_finished(target, rows, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = write_text(tmp_path / "text", 5)
+    embed_text(text, Target(Path("out")), make_embedder(tmp_path / "biLM", state="carried"))
+    embedder = make_embedder(tmp_path / "biLM", state="carried", batch_rows=rows)
+    with pytest.raises(OptionsError, match=rf"of another run \(.*{message}"):
+        embed_text(text, target._replace(resume=True), embedder)
+
+
+def test_errors_may_become_replace_on_the_way(embedder, tmp_path, monkeypatch):
+    small_parts(monkeypatch)
+    text = write_text(tmp_path / "text", 100)
+    text.write_bytes(text.read_bytes() + b"na\xefve\n")
+    embed_text(text, Target(tmp_path / "whole"), embedder, errors="replace")
+    with pytest.raises(FormatError, match="line 101: byte 3"):
+        embed_text(text, Target(tmp_path / "out"), embedder)
+    done = embed_text(text, Target(tmp_path / "out", resume=True), embedder, errors="replace")
+
+    assert 0 < done.computed < done.tokens
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    with pytest.raises(OptionsError, match="errors: 'replace', now 'strict'"):
+        embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+
+
+def test_what_was_replaced_is_not_gone_on_with_strictly(embedder, tmp_path, monkeypatch):
+    small_parts(monkeypatch)
+    text = write_text(tmp_path / "text", 100)
+    with pytest.raises(KeyboardInterrupt):
+        embed_text(text, Target(tmp_path / "out"), embedder, on_progress=stop_behind(60))
+    with pytest.raises(KeyboardInterrupt):
+        target = Target(tmp_path / "out", resume=True)
+        embed_text(text, target, embedder, errors="replace", on_progress=stop_behind(70))
+    with pytest.raises(OptionsError, match="errors: 'replace', now 'strict'"):
+        embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+
+
+def test_nothing_stays_where_nothing_was_finished(embedder, tmp_path, caplog):
+    (tmp_path / "text").write_bytes(b"na\xefve\n")
+    with pytest.raises(FormatError, match="line 1: byte 3"):
+        embed_text(tmp_path / "text", Target(tmp_path / "out"), embedder)
+    assert "Stopped before anything was finished." in caplog.text and not folder_of(tmp_path / "out").exists()
+
+    embed_text(tmp_path / "text", Target(tmp_path / "out"), embedder, errors="replace")
 
 
 def test_empty_text(embedder, tmp_path):

@@ -63,6 +63,14 @@ def test_invalid_utf8_is_named(tmp_path):
         assert list(reader)[1].tokens == ["na\ufffdve"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_told_from_latin1(encoding, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes("\ufeffna\n".encode(encoding))
+    with TextReader(path) as reader, pytest.raises(FormatError, match=r"Convert it \(iconv -f utf-16 -t utf-8\)\."):
+        list(reader)
+
+
 def test_unknown_errors_are_refused():
     with pytest.raises(OptionsError, match="errors is 'ignore'; choose one of"):
         read(b"", errors="ignore")
