@@ -1,6 +1,6 @@
 """The predictor that gives the layers of the biLM in a trained model."""
 
-from typing import List, Optional, cast
+from typing import Any, List, Optional, cast
 
 import torch
 from allennlp.common import JsonDict
@@ -42,6 +42,7 @@ class ElmoPredictor(Predictor):
                 'that of the token embedder "elmo", or of the model "elmo_language_model".'
             )
         ((name, self._bilm),) = found.items()
+        _prepare(model, name)
         vocabulary = _vocabulary(model, name) if self._bilm.options.needs_vocabulary else None
         self._to_ids = SentenceIds(self._bilm, vocabulary)
 
@@ -71,12 +72,25 @@ def _tokens(entry: JsonDict) -> List[str]:
     )
 
 
+def _prepare(model: Model, name: str) -> None:
+    """Let the module around the biLM compute a warm state that the archive did not have: it is the loaded weights'."""
+    owner = _around(model, name, "prepare")
+    if owner is not None:
+        owner.prepare()
+
+
 def _vocabulary(model: Model, name: str) -> Optional[List[str]]:
     """The words of a word-level biLM, from the module around it that keeps them."""
+    owner = _around(model, name, "weight_set")
+    return None if owner is None else cast(Optional[List[str]], owner.weight_set().vocabulary)
+
+
+def _around(model: Model, name: str, method: str) -> Any:
+    """The innermost module around the one of this name that has the method, None if there is none."""
     parts = name.split(".")
     modules = dict(model.named_modules())
     for depth in range(len(parts) - 1, -1, -1):
-        weight_set = getattr(modules[".".join(parts[:depth])], "weight_set", None)
-        if weight_set is not None:
-            return cast(Optional[List[str]], weight_set().vocabulary)
+        module = modules[".".join(parts[:depth])]
+        if callable(getattr(module, method, None)):
+            return module
     return None

@@ -129,7 +129,7 @@ class ElmoEmbedder(TokenEmbedder):
             self.projections.extend(nn.Linear(bilm.output_dim, projection_dim) for _ in range(num_mixes))
         self._output_dim = num_mixes * (projection_dim or bilm.output_dim)
         self._needs_warm_state = bilm.warm is not None and not bilm.warm.is_set
-        self._prepare()
+        self.prepare()
 
     @overrides
     def get_output_dim(self) -> int:
@@ -166,7 +166,7 @@ class ElmoEmbedder(TokenEmbedder):
                 'indexer "elmo" (or "elmo_characters") under the same key as this embedder.'
             )
         self._check_words(elmo_tokens)
-        self._prepare()
+        self.prepare()
         vectors = self.elmo(elmo_tokens).representations
         if self.projections:
             vectors = [projection(vector) for projection, vector in zip(self.projections, vectors)]
@@ -185,7 +185,7 @@ class ElmoEmbedder(TokenEmbedder):
         `layers` `(layers, batch, ..., tokens, dim)`, the token layer first, and `mask` `(batch, ..., tokens)`.
         """
         self._check_words(elmo_tokens)
-        self._prepare()
+        self.prepare()
         return self.elmo.raw_layers(elmo_tokens)
 
     def reset_states(self) -> None:
@@ -215,7 +215,7 @@ class ElmoEmbedder(TokenEmbedder):
 
         A copy of the biLM, float32, on the CPU.
         """
-        self._prepare()
+        self.prepare()
         tensors = {
             name: tensor.detach().to("cpu", torch.float32, copy=True)
             for name, tensor in self.elmo.bilm.state_dict().items()
@@ -250,7 +250,7 @@ class ElmoEmbedder(TokenEmbedder):
             )
 
     def _save_to_state_dict(self, *arguments: Any) -> None:
-        self._prepare()  # a warm state of the weights that were loaded, not of those before
+        self.prepare()  # a warm state of the weights that were loaded, not of those before
         super()._save_to_state_dict(*arguments)
 
     def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *arguments: Any) -> None:
@@ -270,7 +270,8 @@ class ElmoEmbedder(TokenEmbedder):
             state_dict.update({prefix + "hidden": warm.hidden, prefix + "cell": warm.cell})
             self._needs_warm_state = True
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Bring up to date what depends on the loaded or tuned weights; whoever runs the biLM itself calls it."""
         bilm = self.elmo.bilm
         # A trainer may freeze and thaw parameters by itself ("no_grad", "_pretrained", gradual unfreezing).
         bilm.fine_tune = any(parameter.requires_grad for parameter in bilm.parameters())

@@ -17,6 +17,7 @@ from allennlp.models.archival import archive_model  # noqa: E402
 from allennlp.predictors import Predictor  # noqa: E402
 
 from elmo_plugin.elmo_embedder import ElmoEmbedder  # noqa: E402
+from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
 from tests import tagging, tiny  # noqa: E402
 
 
@@ -86,3 +87,24 @@ def test_a_model_without_a_bilm_is_refused(files, tmp_path):
     model.text_field_embedder = None
     with pytest.raises(ConfigurationError, match=r"has 0 biLMs \(none\), expected one"):
         Predictor.by_name("elmo")(model, reader)
+
+
+def test_a_warm_state_is_that_of_the_tuned_weights(files, tmp_path):
+    """A model that was tuned with carried state has none stored, and that of the weights before is another one."""
+    model, _, _ = model_and_reader(tmp_path, state="warm", **files)
+    write_weights(model.text_field_embedder.token_embedder_elmo.weight_set(), tmp_path / "before" / "weights.hdf5")
+    tuned = {name: value for name, value in model.state_dict().items() if ".warm." not in name}
+    for name, value in tuned.items():
+        if "lstm" in name and "weight" in name:
+            tuned[name] = 1.5 * value
+
+    model, reader, _ = model_and_reader(tmp_path, weights=str(tmp_path / "before"), state="warm")
+    model.load_state_dict(tuned)
+    found = Predictor.by_name("elmo")(model, reader).predict_json({"sentence": "The cat"})
+
+    weights = model.text_field_embedder.token_embedder_elmo.weight_set()
+    before = read_weights(tmp_path / "before").tensors["warm.hidden"]
+    assert not torch.allclose(weights.tensors["warm.hidden"], before, atol=1e-2)
+    write_weights(weights, tmp_path / "after" / "weights.hdf5")
+    expected = ElmoEmbedder(weights=str(tmp_path / "after"), state="warm").embed_sentence(["The", "cat"])
+    np.testing.assert_allclose(found["layers"], expected, atol=1e-5)
