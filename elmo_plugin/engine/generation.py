@@ -50,7 +50,8 @@ class Generation:
     """
     A generation that exists. Its files are opened when they are first needed.
 
-    Every method raises `FormatError` where they turn out not to be, or no longer to be, an environment of LMDB.
+    Every method raises `FormatError` where they turn out not to be, or no longer to be, an environment of LMDB, and
+    `OSError` where the system does not let them be used (too many open files, no right to read, no memory).
 
     # Parameters
 
@@ -90,7 +91,9 @@ class Generation:
             # last transaction, but nothing else.
             environment = lmdb.open(str(self.path), map_size=0, create=False, metasync=False, max_readers=_MAX_READERS)
         except lmdb.Error as error:
-            raise FormatError(_damage(self.path, error)) from error
+            if _is_damage(lmdb, error) or not (self.path / DATA).is_file():
+                raise FormatError(_damage(self.path, error)) from error
+            raise OSError(f"{self.path}: {error}") from error
         environment.reader_check()  # places of readers that were killed
         used, found = _used_bytes(environment), self.size
         if used > found:
@@ -131,7 +134,13 @@ class Generation:
             with self._opened().begin(buffers=True) as transaction:
                 yield transaction.get
         except lmdb.Error as error:
-            raise GenerationDamaged(_damage(self.path, error)) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: Any) -> Exception:
+        """What an error of LMDB means for a generation that is open."""
+        if _is_damage(load_lmdb(), error):
+            return GenerationDamaged(_damage(self.path, error))
+        return OSError(f"{self.path}: {error}")
 
     def number_fitting(self, entries: Sequence[Entry], at_most: int) -> int:
         """How many of the first entries there is room for, in one transaction of `at_most` bytes or one entry."""
@@ -167,10 +176,8 @@ class Generation:
         except lmdb.MapFullError as error:
             self.is_closed = True
             raise GenerationFull(f"{self.path}: {error}") from error
-        except (lmdb.CorruptedError, lmdb.PageFullError, lmdb.PageNotFoundError, lmdb.PanicError) as error:
-            raise GenerationDamaged(_damage(self.path, error)) from error
         except lmdb.Error as error:
-            raise OSError(f"{self.path}: {error}") from error
+            raise self._failure(error) from error
 
     @property
     def is_in_use(self) -> bool:
@@ -227,6 +234,12 @@ def _used_bytes(environment: Any) -> int:
 
 def _stored_bytes(length: int, page: int) -> int:
     return (length + 64 + page - 1) // page * page + 128
+
+
+def _is_damage(lmdb: Any, error: Any) -> bool:
+    """Whether the files are to blame, not the system, whose errors LMDB passes on without a class of their own."""
+    of_system = (lmdb.DiskError, lmdb.LockError, lmdb.MapResizedError, lmdb.MemoryError, lmdb.ReadersFullError)
+    return type(error) is not lmdb.Error and not isinstance(error, (*of_system, lmdb.ReadonlyError, lmdb.TlsFullError))
 
 
 def _damage(path: Path, reason: object) -> str:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -427,6 +428,27 @@ def test_generation_without_its_file(folder):
 
     assert read(store, ONE, [0]) == [False]
     write(store, ONE, [0])
+    assert read(store, ONE, [0]) == [True]
+
+
+@pytest.mark.parametrize("where", ["open", "begin"])
+def test_what_the_system_refuses_is_no_damage(folder, where, monkeypatch):
+    lmdb = pytest.importorskip("lmdb")
+    write(LayerStore(folder), ONE, [0])
+    refusals = {"open": lmdb.Error("Too many open files"), "begin": lmdb.ReadersFullError("MDB_READERS_FULL")}
+
+    def refuse(*_, **__):
+        raise refusals[where]
+
+    store = LayerStore(folder)
+    with monkeypatch.context() as context:
+        if where == "open":
+            context.setattr(lmdb, "open", refuse)
+        else:
+            context.setattr(Generation, "_opened", lambda _: SimpleNamespace(begin=refuse))
+        with pytest.raises(OSError, match=f"{generations(folder)[0]}: .*(open files|READERS_FULL)"):
+            read(store, ONE, [0])
+
     assert read(store, ONE, [0]) == [True]
 
 
