@@ -5,13 +5,11 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import Optional
 
-import numpy as np
-
 from elmo_plugin.embedding.durable import write_durably
 from elmo_plugin.embedding.journal import DESCRIPTION, Journal
 from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, read_windows
+from elmo_plugin.embedding.rounding import rounded
 from elmo_plugin.embedding.writers import Description, VectorWriter
-from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.lstm import LstmState
 
 
@@ -113,15 +111,8 @@ class FolderStore(PartStore):
     def add(self, window: WindowVectors) -> None:
         vectors = window.vectors
         by_layer = (vectors if vectors.ndim == 3 else vectors[:, None]).transpose(1, 0, 2)
-        with np.errstate(over="ignore"):
-            stored = by_layer.astype(self._dtype)
-        if not np.isfinite(stored).all():
-            raise OptionsError(
-                f"lines {window.first + 1} to {window.first + len(window.texts)}: a vector has numbers that "
-                f"{self._dtype} does not hold (the largest is {np.abs(vectors).max():g}). Use float32; if they are not "
-                "finite there either, the weights are damaged."
-            )
-        super().add(window._replace(vectors=stored))
+        where = f"lines {window.first + 1} to {window.first + len(window.texts)}"
+        super().add(window._replace(vectors=rounded(by_layer, self._dtype, where)))
 
     def close(self, description: Description) -> None:
         content = json.dumps({**description, "parts": self._number}, indent=1)

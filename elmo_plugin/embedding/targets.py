@@ -3,17 +3,15 @@
 import json
 import os
 from pathlib import Path
-from typing import IO, Any, Dict, List, NamedTuple, Sequence, Tuple, Union
+from typing import IO, List, NamedTuple, Sequence, Tuple, Union
 
 from elmo_plugin.embedding.journal import DESCRIPTION, Journal, is_begun
 from elmo_plugin.embedding.part_file import PartSummary
+from elmo_plugin.embedding.rounding import check_dtype
 from elmo_plugin.embedding.store import FileStore, FolderStore, PartStore
 from elmo_plugin.embedding.text import STANDARD_INPUT
 from elmo_plugin.embedding.writers import Description, Keys, read_description, writer_class
 from elmo_plugin.engine.errors import FormatError, OptionsError
-
-#: numbers in a folder of parts
-DTYPES = ("float16", "float32")
 
 
 class Target(NamedTuple):
@@ -80,8 +78,7 @@ class PartsTarget(NamedTuple):
 
     def check(self) -> None:
         """Refuse, before the work, what cannot be written."""
-        if self.dtype not in DTYPES:
-            raise OptionsError(f"dtype is {self.dtype!r}; choose one of {list(DTYPES)}.")
+        check_dtype(self.dtype)
         if self.path.exists() and (not self.resume or is_begun(self.path)):
             raise OptionsError(f"{self.path}: exists. Delete it, or name another folder to write.")
 

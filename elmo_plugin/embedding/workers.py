@@ -8,6 +8,7 @@ import torch
 from elmo_plugin.embedding.embedder import DEFAULT_WEIGHTS, SentenceEmbedder, build_bilm
 from elmo_plugin.embedding.layers import Choice
 from elmo_plugin.embedding.partitions import PartitionFolder
+from elmo_plugin.embedding.rounding import check_dtype, rounded
 from elmo_plugin.embedding.text import TextLine
 from elmo_plugin.embedding.windows import Limits, windows
 from elmo_plugin.embedding.writers.parquet import load_arrow, token_type, vector_column
@@ -18,7 +19,6 @@ from elmo_plugin.engine.state import CARRIED, RESET
 from elmo_plugin.formats import read_weights
 
 VECTORS = "vectors"
-DTYPES = ("float32", "float16")
 
 # Tokens whose vectors a worker holds at once.
 _WINDOW = Limits(lines=8192, tokens=1 << 16)
@@ -57,8 +57,7 @@ class WorkerSettings(NamedTuple):
                 'state is "carried": sentences of a cluster have no order in which it could go from one to the next. '
                 'Use "reset" or "warm".'
             )
-        if self.dtype not in DTYPES:
-            raise OptionsError(f"dtype is {self.dtype!r}; choose one of {list(DTYPES)}.")
+        check_dtype(self.dtype)
 
 
 class EmbeddingWorker:
@@ -95,6 +94,9 @@ class EmbeddingWorker:
                 f"the dataset has no column {self.settings.text!r} but {table.column_names}; name the one with the "
                 'sentences: text="...".'
             )
+        found = table.schema.field(self.settings.text).type
+        if not (arrow.types.is_string(found) or arrow.types.is_large_string(found)):
+            raise OptionsError(f"the column {self.settings.text!r} holds {found}, expected text.")
         element = arrow.float16() if self.settings.dtype == "float16" else arrow.float32()
         return table.schema.append(arrow.field(VECTORS, arrow.list_(token_type(arrow, self.shape, element))))
 
@@ -106,7 +108,8 @@ class EmbeddingWorker:
         lines = (TextLine(number, text or "", (text or "").split()) for number, text in enumerate(texts))
         for window in windows(lines, _WINDOW):
             tokens = [line.tokens for line in window]
-            vectors = self.embedder.embed(tokens).astype(self.settings.dtype)
+            where = f"sentences {window[0].number} to {window[-1].number} of a table"
+            vectors = rounded(self.embedder.embed(tokens), self.settings.dtype, where)
             lengths = np.array([len(line) for line in tokens], dtype=np.int64)
             piece = table.slice(window[0].number, len(window))
             columns = [*piece.columns, vector_column(arrow, vectors, lengths)]

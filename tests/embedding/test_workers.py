@@ -69,6 +69,20 @@ def test_what_no_worker_can_do(settings, message):
         WorkerSettings(**settings).check()
 
 
+@pytest.mark.parametrize("column", [[1, 2], [b"a", b"b"], [["a"], ["b"]]], ids=str)
+def test_a_column_of_something_else(weights, column):
+    with pytest.raises(OptionsError, match="the column 'text' holds .*, expected text"):
+        EmbeddingWorker(WorkerSettings(weights=weights))(pyarrow.table({"text": column}))
+
+
+def test_numbers_that_half_precision_does_not_hold(weights, monkeypatch):
+    worker = EmbeddingWorker(WorkerSettings(weights=weights, dtype="float16"))
+    embed = worker.embedder.embed
+    monkeypatch.setattr(worker.embedder, "embed", lambda sentences: embed(sentences) * 1e6)
+    with pytest.raises(OptionsError, match="sentences 0 to 19 of a table: a vector has numbers that float16 does not"):
+        worker(TABLE)
+
+
 def test_the_column_is_named(weights):
     with pytest.raises(OptionsError, match=r"no column 'sentence' but \['id', 'text'\]"):
         EmbeddingWorker(WorkerSettings(weights=weights, text="sentence"))(TABLE)
