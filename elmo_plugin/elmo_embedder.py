@@ -104,12 +104,11 @@ class ElmoEmbedder:
 
         `(layers, tokens, dim)` float32 for each sentence.
         """
-        for place, sentence in enumerate(batch):
-            check_sentence(sentence, place)
         if self.bilm.state == CARRIED:
             activations, mask = self.batch_to_embeddings(batch)
             lengths = mask.sum(dim=1).tolist()
             return [rows[:, :length].cpu().numpy() for rows, length in zip(activations, lengths)]
+        _check_batch(batch)
         vectors = self._all_layers.embed(batch)  # (tokens, layers, dim)
         ends = np.cumsum([len(sentence) for sentence in batch])
         each = np.split(vectors, ends[:-1]) if len(batch) else []
@@ -146,6 +145,7 @@ class ElmoEmbedder:
 
         `(batch, layers, tokens, dim)` float32, zero where there is no token, and the mask `(batch, tokens)` int64.
         """
+        _check_batch(batch)
         output = self.bilm.run(self._all_layers.to_ids(batch)).output(with_boundaries=False)
         return output.layers.transpose(0, 1).float(), output.mask.long()
 
@@ -215,6 +215,11 @@ class ElmoEmbedder:
         if self._language_model is None:
             self._language_model = LanguageModel(self.bilm, _read(*self._source, softmax=True))
         return self._language_model
+
+
+def _check_batch(batch: List[List[str]]) -> None:
+    for place, sentence in enumerate(batch):
+        check_sentence(sentence, place)
 
 
 def weight_files(options_file: Optional[str], weight_file: Optional[str], weights: Optional[str]) -> List[Path]:

@@ -117,6 +117,24 @@ def test_strings_are_no_sentences(files):
         elmo.embed_batch([["a"], "b"])
 
 
+@pytest.mark.parametrize(
+    "sentence, message",
+    [
+        (["a", None], "token 1 is 'None' of type NoneType, expected text"),
+        ([b"a"], "token 0 is .* of type bytes"),
+        ([["a"]], "token 0 is .* of type list"),
+        (iter(["a"]), "is of type list_iterator, expected a list of tokens"),
+    ],
+    ids=str,
+)
+def test_tokens_are_text(files, sentence, message):
+    elmo = ElmoEmbedder(*files)
+    with pytest.raises(ShapeError, match=f"the sentence.* {message}"):
+        elmo.embed_sentence(sentence)
+    with pytest.raises(ShapeError, match=f"sentence 0.* {message}"):
+        elmo.batch_to_embeddings([sentence])
+
+
 def test_nothing(files):
     for state in ("carried", "reset"):
         elmo = ElmoEmbedder(*files, state=state)

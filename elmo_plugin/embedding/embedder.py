@@ -9,7 +9,7 @@ from elmo_plugin.embedding.layers import Choice, LayerChoice
 from elmo_plugin.embedding.windows import BatchPlan, rounds
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, PackedLayers
-from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.state import CARRIED
@@ -46,7 +46,12 @@ def build_bilm(
     backend : "auto", or the name of a backend, which is then used or refused.
     device : "cpu", "cuda" or "cuda:N".
     precision, word_cache : as `BiLm` takes them.
+
+    # Raises
+
+    `BackendUnavailableError` for a GPU that is not there; the errors of `BiLm`.
     """
+    _check_device(device)
     with torch.random.fork_rng(devices=[]):
         bilm = BiLm(weights.options, backend=backend, state=state, word_cache=word_cache, precision=precision)
     bilm.load_tensors(weights.tensors, source=weights.source)
@@ -54,6 +59,15 @@ def build_bilm(
     if bilm.warm is not None and not bilm.warm.is_set:
         warm_up(bilm, vocabulary=weights.vocabulary)
     return bilm
+
+
+def _check_device(device: str) -> None:
+    kind, _, index = device.partition(":")
+    if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():
+        raise BackendUnavailableError(
+            f"device {device!r}: PyTorch {torch.__version__} finds {torch.cuda.device_count()} GPUs here. Use one of "
+            "these, or the CPU (--cuda-device -1)."
+        )
 
 
 class SentenceEmbedder:
@@ -84,7 +98,7 @@ class SentenceEmbedder:
         batch_tokens: Optional[int] = None,
         batch_rows: Optional[int] = None,
     ) -> None:
-        for name, value in (("batch_tokens", batch_tokens), ("batch_rows", batch_rows)):
+        for name, value in (("--batch-tokens", batch_tokens), ("--batch-size", batch_rows)):
             if value is not None and value < 1:
                 raise OptionsError(f"{name} is {value}, expected 1 or more.")
         self.bilm = bilm

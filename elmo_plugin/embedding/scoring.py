@@ -167,10 +167,20 @@ class LanguageModel:
 
 
 def check_sentence(sentence: Sequence[str], place: Optional[int] = None) -> None:
-    """Raise `ShapeError` for a string, which would be read as a list of one-letter tokens."""
+    """
+    Raise `ShapeError` for what is no list of strings. A string would be read as a list of one-letter tokens, and a
+    number as an unknown word.
+    """
+    where = "the sentence" if place is None else f"sentence {place}"
     if isinstance(sentence, str):
-        where = "the sentence" if place is None else f"sentence {place}"
         raise ShapeError(
             f"{where} is the string {sentence[:40]!r}, expected a list of tokens. Split it first; the biLM does not "
             "tokenise."
         )
+    if not hasattr(sentence, "__len__"):
+        raise ShapeError(f"{where} is of type {type(sentence).__name__}, expected a list of tokens.")
+    for position, token in enumerate(sentence):
+        if not isinstance(token, str):
+            raise ShapeError(
+                f"{where}: its token {position} is {str(token)[:40]!r} of type {type(token).__name__}, expected text."
+            )

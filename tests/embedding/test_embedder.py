@@ -4,7 +4,7 @@ import torch
 
 from elmo_plugin.embedding.embedder import SentenceEmbedder, build_bilm
 from elmo_plugin.engine import batch_to_ids
-from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
 from elmo_plugin.formats import read_pair, read_weights
 from tests import tiny
 
@@ -97,8 +97,17 @@ def test_word_level(tmp_path):
 
 @pytest.mark.parametrize("settings", [{"batch_tokens": 0}, {"batch_rows": -1}], ids=str)
 def test_batches_of_nothing_are_refused(weights, settings):
-    with pytest.raises(OptionsError, match="expected 1 or more"):
+    with pytest.raises(OptionsError, match="--batch-(tokens|size) is .*, expected 1 or more"):
         SentenceEmbedder(build_bilm(weights, state="reset"), **settings)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:3"])
+def test_a_gpu_that_is_not_there(weights, device, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    with pytest.raises(
+        BackendUnavailableError, match=f"device '{device}': PyTorch .* finds 0 GPUs here. Use .* the CPU"
+    ):
+        build_bilm(weights, state="reset", device=device)
 
 
 def test_long_sentences_and_tokens(weights):
