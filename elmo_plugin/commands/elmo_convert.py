@@ -62,6 +62,7 @@ def convert_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.formats.sources import locate, locate_pair
 
     _check(args)
+    sentences = _sentences(args.text) if args.verify else ()
     if args.options_file is None:
         weights = read_weights(args.source)
         _, path = locate(args.source)
@@ -74,7 +75,6 @@ def convert_from_args(args: argparse.Namespace) -> None:
     if args.target is None:
         return
     target = Path(args.target).expanduser()
-    _check_target(target, path, args.force)
     kept = weights if args.include_softmax else _without_softmax(weights)
     write_weights(kept, target, args.dtype)
     print(f"{args.target}: written")
@@ -82,7 +82,7 @@ def convert_from_args(args: argparse.Namespace) -> None:
         print("The softmax of the language model is left out; --include-softmax keeps it.")
     if args.verify:
         tolerance = TOLERANCES[args.dtype] if args.tolerance is None else args.tolerance
-        _verify(weights, target, _sentences(args.text), tolerance)
+        _verify(weights, target, sentences, tolerance)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -95,17 +95,24 @@ def _check(args: argparse.Namespace) -> None:
             raise ConfigurationError(f"elmo-convert: --{given[0].replace('_', '-')} needs a target to write.")
     if not args.verify and (args.text is not None or args.tolerance is not None):
         raise ConfigurationError("elmo-convert: --text and --tolerance belong to --verify.")
+    if args.target is not None:
+        _check_target(Path(args.target).expanduser(), args)
 
 
-def _check_target(target: Path, source: Path, force: bool) -> None:
-    """Refuse to overwrite the source, and anything else unless that is wanted."""
+def _check_target(target: Path, args: argparse.Namespace) -> None:
+    """Refuse what cannot be written, to overwrite the source, and anything else unless that is wanted."""
+    from elmo_plugin.formats import check_target
     from elmo_plugin.formats.beside import options_target
+    from elmo_plugin.formats.sources import files_of
 
+    check_target(target, args.dtype)
     written = [target] + ([options_target(target)] if target.suffix in (".hdf5", ".h5") else [])
     existing = [path for path in written if path.exists()]
-    if any(path.samefile(source) for path in existing):
-        raise ConfigurationError(f"{target}: is the source itself, expected another file to write.")
-    if existing and not force:
+    source = files_of(args.source, args.options_file) if existing else []
+    for path in existing:
+        if any(path.samefile(file) for file in source):
+            raise ConfigurationError(f"{path}: belongs to the source, expected another file to write.")
+    if existing and not args.force:
         raise ConfigurationError(f"{existing[0]}: exists. Name another target, or replace it with --force.")
 
 
@@ -121,9 +128,12 @@ def _sentences(text: Optional[Path]) -> Sequence[Sequence[str]]:
     if text is None:
         return SENTENCES
     try:
-        return [line.split() for line in text.read_text(encoding="utf-8").split("\n")]
+        sentences = [line.split() for line in text.read_text(encoding="utf-8").split("\n")]
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{text}: cannot be read as text in UTF-8 ({error}).") from error
+    if not any(sentences):
+        raise ConfigurationError(f"{text}: has no words, expected tokenised sentences, one a line.")
+    return sentences
 
 
 def _verify(weights: WeightSet, target: Path, sentences: Sequence[Sequence[str]], tolerance: float) -> None:

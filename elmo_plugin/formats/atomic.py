@@ -14,14 +14,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
     # Parameters
 
-    path : the file to write; its folder is made if needed.
+    path : the file to write; its folder is made if needed. Where it is a link, the file that it leads to is written.
 
     # Raises
 
-    `IsADirectoryError` where a folder has that name.
+    `IsADirectoryError` where a folder has that name, `FileExistsError` where a device or a pipe has it.
     """
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder, expected the name of a file to write.")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path}: is a device or a pipe, expected the name of a file to write.")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:

@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 
 import h5py
@@ -11,7 +12,7 @@ from allennlp.commands import parse_args  # noqa: E402
 from allennlp.common.checks import ConfigurationError  # noqa: E402
 
 from elmo_plugin.commands import elmo_convert  # noqa: E402
-from elmo_plugin.engine.errors import WeightFileError  # noqa: E402
+from elmo_plugin.engine.errors import FormatError, WeightFileError  # noqa: E402
 from elmo_plugin.formats import read_weights  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.formats import bundles  # noqa: E402
@@ -148,6 +149,7 @@ def test_describe(tmp_path, run):
         (["--describe", "--include-softmax"], "--include-softmax needs a target to write"),
         (["x.hdf5", "--tolerance", "1"], "--text and --tolerance belong to --verify"),
         (["x.hdf5", "--verify", "--text", "nowhere"], "nowhere: cannot be read as text"),
+        (["x.hdf5", "--verify", "--text", os.devnull], "has no words, expected tokenised sentences"),
     ],
     ids=str,
 )
@@ -155,6 +157,15 @@ def test_what_cannot_be_asked_for(tmp_path, run, monkeypatch, arguments, message
     tiny.write(tmp_path / "a")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match=message):
+        run("a", *arguments)
+
+
+@pytest.mark.parametrize("arguments", [["x.bin"], ["x.hdf5", "--dtype", "float16"]], ids=str)
+def test_what_cannot_be_written_is_refused_before_the_source_is_read(tmp_path, run, monkeypatch, arguments):
+    tiny.write(tmp_path / "a")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("elmo_plugin.formats.read_weights", lambda *_: pytest.fail("was read"))
+    with pytest.raises(FormatError, match="unknown suffix|hdf5 weights are float32"):
         run("a", *arguments)
 
 
@@ -166,9 +177,13 @@ def test_nothing_is_overwritten_unasked(tmp_path, run):
     assert (tmp_path / "x_options.json").read_text() == "mine" and not (tmp_path / "x.hdf5").exists()
     run(weight_file, tmp_path / "x.hdf5", "--force")
     before = (tmp_path / "a" / "weights.hdf5").read_bytes()
-    with pytest.raises(ConfigurationError, match="is the source itself"):
+    with pytest.raises(ConfigurationError, match="belongs to the source"):
         run(weight_file, tmp_path / "a" / "weights.hdf5", "--force")
     assert (tmp_path / "a" / "weights.hdf5").read_bytes() == before
+    options = (tmp_path / "a" / "options.json").read_bytes()
+    with pytest.raises(ConfigurationError, match="options.json: belongs to the source"):
+        run(weight_file, tmp_path / "a" / "weights.h5", "--force")
+    assert (tmp_path / "a" / "options.json").read_bytes() == options
 
 
 def test_errors_of_the_source_pass_through(tmp_path, run):

@@ -50,3 +50,18 @@ def test_the_file_may_be_read_by_whom_other_new_files_may_be_read(tmp_path):
         os.close(os.open(str(part), os.O_CREAT | os.O_WRONLY, 0o600))  # as safetensors does
 
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "file")
+    with replacing(tmp_path / "link") as part:
+        part.write_text("done")
+
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "disk" / "file").read_text() == "done"
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileExistsError, match="pipe: is a device or a pipe"), replacing(tmp_path / "pipe"):
+        pytest.fail("the work has begun")
