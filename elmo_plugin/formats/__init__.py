@@ -79,6 +79,14 @@ def read_options(source: Source, options_file: Optional[Source] = None) -> Tuple
     return _read_options(options_path, weight_path)
 
 
+def check_target(path: Path, dtype: str) -> None:
+    """Raise `FormatError` for a file that `write_weights` cannot write: another suffix, or a dtype that it has not."""
+    if path.suffix not in (".hdf5", ".h5", ".safetensors"):
+        raise FormatError(f"{path}: unknown suffix {path.suffix!r}; choose one of ['.hdf5', '.h5', '.safetensors'].")
+    if path.suffix != ".safetensors" and dtype != "float32":
+        raise FormatError(f"{path}: hdf5 weights are float32, found dtype {dtype!r}. Use .safetensors for it.")
+
+
 def write_weights(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") -> None:
     """
     Write a biLM. A file that exists is replaced only when the new one is complete.
@@ -96,12 +104,9 @@ def write_weights(weights: WeightSet, path: Union[str, Path], dtype: str = "floa
     incomplete or not finite.
     """
     path = Path(path).expanduser()
+    check_target(path, dtype)
     if path.suffix == ".safetensors":
         safetensors.write(weights, path, dtype)
-    elif path.suffix not in (".hdf5", ".h5"):
-        raise FormatError(f"{path}: unknown suffix {path.suffix!r}; choose one of ['.hdf5', '.h5', '.safetensors'].")
-    elif dtype != "float32":
-        raise FormatError(f"{path}: hdf5 weights are float32, found dtype {dtype!r}. Use .safetensors for it.")
     else:
         hdf5.write(weights, path)
 
@@ -117,10 +122,10 @@ def _read(options_file: Optional[Path], weight_file: Path, softmax: bool) -> Wei
     if kind == recognise.ZIP:
         with zip_files.unpacked(weight_file) as folder:
             return replace(_read(options_file, weight_file_in(folder), softmax), source=str(weight_file))
+    if kind == recognise.ARCHIVE:
+        return _read_archive(options_file, weight_file, softmax)
     _refuse_options(options_file, weight_file)
-    if kind == recognise.MANY_LANGS:
-        return many_langs.read(weight_file)
-    return _read_archive(weight_file, softmax)
+    return many_langs.read(weight_file)
 
 
 def _read_options(options_file: Optional[Path], weight_file: Path) -> Tuple[BiLmOptions, Optional[List[str]]]:
@@ -135,25 +140,23 @@ def _read_options(options_file: Optional[Path], weight_file: Path) -> Tuple[BiLm
     if kind == recognise.ZIP:
         with zip_files.unpacked(weight_file) as folder:
             return _read_options(options_file, weight_file_in(folder))
+    if kind == recognise.ARCHIVE:
+        return archive.read_options(weight_file, options_file)
     _refuse_options(options_file, weight_file)
-    if kind == recognise.MANY_LANGS:
-        options, vocabulary = many_langs.read_options(weight_file)
-        return options, vocabulary if options.needs_vocabulary else None
-    weights = _read_archive(weight_file, softmax=False)
-    return weights.options, weights.vocabulary
+    options, vocabulary = many_langs.read_options(weight_file)
+    return options, vocabulary if options.needs_vocabulary else None
 
 
 def _refuse_options(options_file: Optional[Path], weight_file: Path) -> None:
     if options_file is not None:
         raise FormatError(
-            f"{weight_file}: looks like a trained model, which knows its own options, but {options_file} is given with "
-            "it; expected hdf5, safetensors or a TensorFlow checkpoint. Leave the options file out, or give the weight "
-            "file."
+            f"{weight_file}: looks like a model of ELMoForManyLangs, which knows its own options, but {options_file} "
+            "is given with it. Leave the options file out, or give the weight file."
         )
 
 
-def _read_archive(weight_file: Path, softmax: bool) -> WeightSet:
-    weights = archive.read(weight_file)
+def _read_archive(options_file: Optional[Path], weight_file: Path, softmax: bool) -> WeightSet:
+    weights = archive.read(weight_file, options_file=options_file)
     if not softmax:
         weights = replace(weights, softmax=None)
     weights.check()

@@ -4,28 +4,40 @@ Read the biLM out of a trained AllenNLP model: `model.tar.gz`, a serialization d
 AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them.
 """
 
+import os
 import shutil
 import tarfile
 import tempfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+from typing import IO, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import torch
 
 from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.engine.options import BiLmOptions
+from elmo_plugin.formats.allennlp_config import options_named
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
 from elmo_plugin.formats.record import ALLENNLP_BILM, BILM, LSTM_ONLY, BiLmRecord, records_in
 from elmo_plugin.formats.torch_file import float32_copy, load_state
+from elmo_plugin.formats.unpacked_size import check_size
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: what AllenNLP calls the weights in an archive, and the best weights of a running training
 ARCHIVE_WEIGHTS = "weights.th"
 BEST_WEIGHTS = "best.th"
+CONFIG = "config.json"
+
+#: by which a biLM of AllenNLP's own `Elmo` is known, behind `BILM_PREFIX`
+STOCK_TENSOR = "_token_embedder._char_embedding_weights"
+
+_MAX_CONFIG = 1 << 24
 
 
-def read(path: Union[str, Path], module: Optional[str] = None) -> WeightSet:
+def read(
+    path: Union[str, Path], module: Optional[str] = None, options_file: Optional[Union[str, Path]] = None
+) -> WeightSet:
     """
     Read the biLM of a trained model, fine-tuned or not.
 
@@ -33,6 +45,7 @@ def read(path: Union[str, Path], module: Optional[str] = None) -> WeightSet:
 
     path : `model.tar.gz`, a serialization directory (`weights.th`, else `best.th`), or a file of weights.
     module : path of the module that has the biLM; needed only where a model has several that differ.
+    options_file : the options.json of a biLM that AllenNLP's own `Elmo` keeps; None for the one that config.json names.
 
     # Returns
 
@@ -44,19 +57,27 @@ def read(path: Union[str, Path], module: Optional[str] = None) -> WeightSet:
     """
     with _weights_file(Path(path)) as weights:
         state = load_state(weights, str(path))
-        records = records_in(state, str(path))
-        complete = {prefix: record for prefix, record in records.items() if record.layout != LSTM_ONLY}
-        candidates = _candidates(complete, module, str(path))
+        candidates = _candidates(_complete(state, path, options_file), module, str(path))
         found, *others = (
             _weight_set(state, prefix, record, f"{path} ({(prefix + record.tensors).rstrip('.')})")
             for prefix, record in candidates.items()
         )
         if not all(_is_same(found, other) for other in others):
-            raise FormatError(
-                f"{path}: several biLMs that differ are in this model, in the modules {_names(candidates)}. Read one "
-                "with elmo_plugin.formats.archive.read(path, module=...), and write it to a file of its own."
-            )
+            raise _several(path, candidates)
         return found
+
+
+def read_options(
+    path: Union[str, Path], options_file: Optional[Union[str, Path]] = None
+) -> Tuple[BiLmOptions, Optional[List[str]]]:
+    """Read the options and the vocabulary alone, and no tensor; as `read` otherwise."""
+    with _weights_file(Path(path)) as weights:
+        state = load_state(weights, str(path))
+        candidates = _candidates(_complete(state, path, options_file), None, str(path))
+    (found, *others) = [(record.options, record.vocabulary) for record in candidates.values()]
+    if any(other != found for other in others):
+        raise _several(path, candidates)
+    return found
 
 
 def read_saved(directory: Union[str, Path], name: str, source: str, part: str = BILM) -> Optional[WeightSet]:
@@ -92,6 +113,27 @@ def find_saved(
     return None
 
 
+def _complete(
+    state: Mapping[str, Any], path: Union[str, Path], options_file: Optional[Union[str, Path]]
+) -> Dict[str, BiLmRecord]:
+    """The biLMs of a model: those that keep their options, else those of AllenNLP's own `Elmo`."""
+    records = records_in(state, str(path))
+    complete = {prefix: record for prefix, record in records.items() if record.layout != LSTM_ONLY}
+    stock = [name[: -len(STOCK_TENSOR)] for name in state if name.endswith(BILM_PREFIX + STOCK_TENSOR)]
+    if complete or not stock:
+        if options_file is not None:
+            raise FormatError(
+                f"{path}: looks like a trained model, which knows its own options, but {options_file} is given with "
+                "it. Leave the options file out, or give the weight file."
+            )
+        return complete
+    if options_file is not None:
+        options = BiLmOptions.from_file(options_file)
+    else:
+        options = options_named(_config(Path(path)), str(path))
+    return {prefix: BiLmRecord(options, "AllenNLP", tensors="", layout=ALLENNLP_BILM) for prefix in stock}
+
+
 @contextmanager
 def _weights_file(path: Path) -> Iterator[Path]:
     """Yield the file of weights behind `path`; taken out of an archive for the time being where it is in one."""
@@ -122,11 +164,11 @@ def _is_tar(path: Path) -> bool:
 def _take_out(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as members:
-            # Read by name and written by us: a member's own path is never used. "./" is what `tar` itself writes.
-            names = [name for name in (ARCHIVE_WEIGHTS, f"./{ARCHIVE_WEIGHTS}") if name in members.getnames()]
-            source = members.extractfile(names[0]) if names else None
+            source = _member(members, ARCHIVE_WEIGHTS)
             if source is None:
                 raise KeyError(f"{ARCHIVE_WEIGHTS} is not a file")
+            check_size(archive, source.seek(0, os.SEEK_END), target.parent)
+            source.seek(0)
             with source, target.open("wb") as file:
                 shutil.copyfileobj(source, file)
             # To the end, where gzip keeps the sum that tells whether all of this is what was written.
@@ -138,11 +180,31 @@ def _take_out(archive: Path, target: Path) -> None:
         raise FormatError(f"{archive}: damaged archive ({error}).") from error
 
 
+def _member(members: tarfile.TarFile, name: str) -> Optional[IO[bytes]]:
+    """A file of an archive, read by name: a member's own path is never used. "./" is what `tar` itself writes."""
+    for member in members:
+        if member.name in (name, f"./{name}"):
+            return members.extractfile(member)
+    return None
+
+
+def _config(path: Path) -> Optional[str]:
+    """The text of config.json in an archive, or beside a file of weights; None where there is none."""
+    if path.is_file() and _is_tar(path):
+        with tarfile.open(path) as members:
+            source = _member(members, CONFIG)
+            content = None if source is None else source.read(_MAX_CONFIG)
+    else:
+        file = (path if path.is_dir() else path.parent) / CONFIG
+        content = file.read_bytes() if file.is_file() else None
+    return None if content is None else content.decode("utf-8", "replace")
+
+
 def _candidates(records: Dict[str, BiLmRecord], module: Optional[str], where: str) -> Dict[str, BiLmRecord]:
     if not records:
         raise FormatError(
-            f"{where}: no biLM with its options is in this model. Models that AllenNLP's own Elmo trained do not keep "
-            "the options: load them with elmo_plugin.drop_in and save them again, or use the original weight files."
+            f"{where}: no biLM is in this model: none of this plugin, which keeps its options, and none of AllenNLP's "
+            "own Elmo."
         )
     if module is not None:
         prefix = module.rstrip(".") + "." if module else ""
@@ -150,6 +212,13 @@ def _candidates(records: Dict[str, BiLmRecord], module: Optional[str], where: st
             raise FormatError(f"{where}: module {module!r} has no biLM; those that have one: {_names(records)}.")
         return {prefix: records[prefix]}
     return records
+
+
+def _several(path: Union[str, Path], candidates: Dict[str, BiLmRecord]) -> FormatError:
+    return FormatError(
+        f"{path}: several biLMs that differ are in this model, in the modules {_names(candidates)}. Read one "
+        "with elmo_plugin.formats.archive.read(path, module=...), and write it to a file of its own."
+    )
 
 
 def _is_same(one: WeightSet, other: WeightSet) -> bool:

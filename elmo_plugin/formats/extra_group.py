@@ -102,7 +102,7 @@ def vocabulary(path: Union[str, Path], options: BiLmOptions, arrays: Mapping[str
         return vocabulary_beside(Path(path)) if options.is_word_level or "softmax/W" in arrays else None
     try:
         words = json.loads(stored.tobytes().decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: dataset '{VOCABULARY}' is not a JSON list of words ({error}).") from error
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise FormatError(f"{path}: dataset '{VOCABULARY}' is {shortened(words)}, expected a list of words.")

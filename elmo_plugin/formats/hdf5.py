@@ -87,6 +87,8 @@ def read_vocabulary(weight_file: Union[str, Path], options: BiLmOptions) -> Opti
     """
     name = extra_group.VOCABULARY
     with _open(Path(weight_file)) as file:
+        if name in file:
+            _check_inside(file, file[name])
         arrays = {name: np.asarray(file[name][...])} if name in file else {}
     return extra_group.vocabulary(weight_file, options, arrays)
 
@@ -162,11 +164,21 @@ def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
 
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
+            _check_inside(file, item)
             found[unwrapped(options, name)] = item
 
     file.visititems(visit)
     extra_group.check_version(file)
     return found
+
+
+def _check_inside(file: Any, dataset: Any) -> None:
+    """Refuse a dataset whose numbers lie in another file: whoever made this one would choose which is read."""
+    if dataset.external or dataset.is_virtual or dataset.file != file:
+        raise FormatError(
+            f"{file.filename}: dataset {dataset.name!r} takes its numbers from another file, expected weights that are "
+            "complete in themselves. Copy the dataset itself (h5repack does)."
+        )
 
 
 def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:

@@ -91,7 +91,7 @@ class BiLmRecord:
                 vocabulary=data["vocabulary"],
                 softmax=data["softmax"],
             )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
             raise FormatError(f"{where}: not the record of a biLM ({error!r}).") from error
 
     def to_tensor(self) -> torch.Tensor:

@@ -146,7 +146,7 @@ def _header(path: Union[str, Path], metadata: Dict[str, str]) -> Dict[str, Any]:
         return {}
     try:
         header = json.loads(metadata[KEY])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: the text {KEY!r} in its header is not JSON ({error}).") from error
     version = header.get("format_version") if isinstance(header, dict) else None
     if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:

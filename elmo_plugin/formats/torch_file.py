@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,10 +39,18 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     except MemoryError:
         raise
     except Exception as error:  # a damaged file lets them raise anything
-        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
+        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({_reason(error)}).") from error
     if not isinstance(state, Mapping):
         raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
     return state
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without PyTorch's advice to load the file in a way that runs code from it."""
+    asked = re.search(r"GLOBAL ([\w.]+)", str(error))
+    if asked is not None:
+        return f"the file asks for {asked[1]}, which weights do not need"
+    return re.split(r"\. |\n", str(error), maxsplit=1)[0] or type(error).__name__
 
 
 def float32_copy(state: Mapping[str, Any], name: str, source: str) -> torch.Tensor:

@@ -18,11 +18,8 @@ from typing import Iterator, List
 
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.formats.recognise import HDF5, SAFETENSORS, kind_of_bytes
+from elmo_plugin.formats.unpacked_size import check_size, refused
 
-# Weights hardly shrink and text shrinks to a tenth; deflate itself could shrink zeros to a thousandth.
-MAX_RATIO = 100
-# So that a small file of a few words passes.
-ALWAYS_ALLOWED = 1 << 24
 MAX_MEMBERS = 10_000
 
 # What zipfile raises for a file that is damaged, cut off, or not readable for other reasons
@@ -90,24 +87,16 @@ def _check(path: Path, members: List[zipfile.ZipInfo], folder: Path) -> None:
         parts = member.filename.split("/")
         is_outside = any(part in ("", ".", "..") for part in parts) or bool(re.search(r"[\\:\0]", member.filename))
         if is_outside:
-            raise _refused(path, f"its member {member.filename!r} has a path that leads out of the folder")
+            raise refused(path, f"its member {member.filename!r} has a path that leads out of the folder")
         if stat.S_ISLNK(member.external_attr >> 16):
-            raise _refused(path, f"its member {member.filename!r} is a link")
+            raise refused(path, f"its member {member.filename!r} is a link")
         if member.flag_bits & 1:
             raise FormatError(
                 f"{path}: its member {member.filename!r} needs a password. Unpack it and name the folder."
             )
     if len(members) > MAX_MEMBERS:
-        raise _refused(path, f"it has {len(members)} members, expected at most {MAX_MEMBERS}")
-    size, content = path.stat().st_size, sum(member.file_size for member in members)
-    if content > max(ALWAYS_ALLOWED, MAX_RATIO * size):
-        raise _refused(path, f"its {size} bytes would become {content}, more than {MAX_RATIO} times as many")
-    free = shutil.disk_usage(folder).free
-    if content > free:
-        raise FormatError(
-            f"{path}: its content has {content} bytes, but only {free} are free in {folder.parent}. Make room, or "
-            "unpack it elsewhere and name the folder."
-        )
+        raise refused(path, f"it has {len(members)} members, expected at most {MAX_MEMBERS}")
+    check_size(path, sum(member.file_size for member in members), folder)
 
 
 def _wanted(file: zipfile.ZipFile, members: List[zipfile.ZipInfo]) -> List[zipfile.ZipInfo]:
@@ -126,7 +115,3 @@ def _single_folder(folder: Path) -> Path:
         folder = entries[0]
         entries = list(folder.iterdir())
     return folder
-
-
-def _refused(path: Path, found: str) -> FormatError:
-    return FormatError(f"{path}: refused, because {found}. Weights are not packed like that; where does it come from?")

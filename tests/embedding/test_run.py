@@ -1,7 +1,6 @@
 import gzip
 import logging
 import os
-
 from pathlib import Path
 
 import numpy as np

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from elmo_plugin.engine import BiLm, FormatError, WeightFileError
-from elmo_plugin.formats import read_pair, write_weights
+from elmo_plugin.formats import read_options, read_pair, read_weights, unpacked_size, write_weights
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, to_allennlp
 from elmo_plugin.formats.archive import find_saved, read, read_saved
 from elmo_plugin.formats.record import METADATA, BiLmRecord
@@ -36,11 +36,11 @@ def state_of(weights, prefix="model.elmo.", **changes):
     return state
 
 
-def archive_of(state, path, name="weights.th"):
+def archive_of(state, path, name="weights.th", config=b"{}"):
     buffer = io.BytesIO()
     torch.save(state, buffer)
     with tarfile.open(path, "w:gz") as target:
-        for member, content in (("config.json", b"{}"), (name, buffer.getvalue())):
+        for member, content in (("config.json", config), (name, buffer.getvalue())):
             info = tarfile.TarInfo(member)
             info.size = len(content)
             target.addfile(info, io.BytesIO(content))
@@ -282,7 +282,7 @@ def test_archive_without_weights_is_named(original, tmp_path):
 def test_model_without_a_bilm_is_named(tmp_path):
     torch.save({"x": torch.ones(2)}, tmp_path / "best.th")
 
-    with pytest.raises(FormatError, match="no biLM with its options.*drop_in"):
+    with pytest.raises(FormatError, match="no biLM is in this model"):
         read(tmp_path)
 
 
@@ -290,3 +290,72 @@ def test_record_is_plain_text(original):
     data = json.loads(bytes(state_of(original)["model.elmo._extra_state"].numpy()))
 
     assert data["options"]["lstm"]["projection_dim"] == 6
+
+
+def test_options_are_read_without_a_tensor(original, tmp_path, monkeypatch):
+    words = ["<S>", "</S>", "<UNK>", "a"]
+    archive_of(state_of(original, vocabulary=words), tmp_path / "model.tar.gz")
+    monkeypatch.setattr("elmo_plugin.formats.archive.float32_copy", lambda *_: pytest.fail("a tensor was read"))
+
+    assert read_options(tmp_path / "model.tar.gz") == (original.options, words)
+
+
+def test_a_model_that_knows_its_options_takes_no_others(original, tmp_path):
+    archive_of(state_of(original), tmp_path / "model.tar.gz")
+    for reader in (read_pair, lambda options_file, model: read_options(model, options_file)):
+        with pytest.raises(FormatError, match="model.tar.gz: looks like a trained model, which knows its own options"):
+            reader(tmp_path / "bilm" / "options.json", tmp_path / "model.tar.gz")
+
+
+def test_options_of_several_that_differ(original, tmp_path):
+    other = read_pair(*tiny.write(tmp_path / "other", clip=2.0))
+    torch.save({**state_of(original, "a."), **state_of(other, "b.")}, tmp_path / "weights.th")
+    with pytest.raises(FormatError, match="several biLMs that differ"):
+        read_options(tmp_path)
+
+
+def stock_state(weights, prefix="text_field_embedder.token_embedder_elmo._elmo."):
+    """The state dict of a model with AllenNLP's own `Elmo`."""
+    state = {prefix + name: tensor for name, tensor in to_allennlp(weights.tensors).items()}
+    beside = {"scalar_mix_0.gamma": torch.ones(1), BILM_PREFIX + "_word_embedding.weight": torch.ones(2)}
+    return {**state, **{prefix + name: tensor for name, tensor in beside.items()}}
+
+
+def test_allennlps_own_elmo_with_its_options(original, tmp_path):
+    archive_of(stock_state(original), tmp_path / "model.tar.gz")
+    options_file = tmp_path / "bilm" / "options.json"
+    weights = read_pair(options_file, tmp_path / "model.tar.gz")
+
+    assert weights.options == original.options
+    expected = {name for name in original.tensors if not name.endswith("forget_residual")}
+    assert set(weights.tensors) == expected
+    assert all(torch.equal(weights.tensors[name], original.tensors[name]) for name in expected)
+    assert read_options(tmp_path / "model.tar.gz", options_file) == (original.options, None)
+    with pytest.raises(FormatError, match="saved without its options, and its config.json names no options.json. Name"):
+        read_weights(tmp_path / "model.tar.gz")
+
+
+@pytest.mark.parametrize("form", ["archive", "folder"])
+def test_allennlps_own_elmo_with_the_options_of_its_configuration(form, original, tmp_path):
+    options_file = str(tmp_path / "bilm" / "options.json")
+    embedder = {"type": "elmo_token_embedder", "options_file": options_file, "weight_file": "gone"}
+    config = json.dumps({"model": {"embedders": [{"elmo": embedder}, {"again": embedder}]}})
+    (tmp_path / "model").mkdir()
+    path = tmp_path / "model" / "model.tar.gz"
+    archive_of(stock_state(original), path, config=config.encode())
+    if form == "folder":
+        path.unlink()
+        torch.save(stock_state(original), tmp_path / "model" / "best.th")
+        (tmp_path / "model" / "config.json").write_text(config)
+
+    assert read_weights(tmp_path / "model").options == original.options
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch):
+    with tarfile.open(tmp_path / "model.tar.gz", "w:gz") as target:
+        info = tarfile.TarInfo("weights.th")
+        info.size = unpacked_size.ALWAYS_ALLOWED + 1
+        target.addfile(info, io.BytesIO(bytes(info.size)))
+    monkeypatch.setattr("shutil.copyfileobj", lambda *_: pytest.fail("was unpacked"))
+    with pytest.raises(FormatError, match="refused, because its .* bytes would become"):
+        read(tmp_path / "model.tar.gz")

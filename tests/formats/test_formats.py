@@ -106,14 +106,6 @@ def test_what_can_be_written(tmp_path):
         write_weights(weights, tmp_path / "x.hdf5", dtype="float16")
 
 
-def test_a_trained_model_takes_no_options(tmp_path):
-    options_file, _ = tiny.write(tmp_path)
-    (tmp_path / "model.tar.gz").write_bytes(b"\x1f\x8b123")
-
-    with pytest.raises(FormatError, match="model.tar.gz: looks like a trained model, which knows its own options"):
-        read_pair(options_file, tmp_path / "model.tar.gz")
-
-
 def test_weights_need_no_allennlp(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "allennlp", None)
     write_weights(read_pair(*tiny.write(tmp_path / "a")), tmp_path / "x.safetensors")

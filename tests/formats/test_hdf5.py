@@ -15,7 +15,7 @@ from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.errors import EngineError, FormatError, OptionsError, WeightFileError
 from elmo_plugin.engine.options import BiLmOptions, CharCnnOptions, LstmOptions
-from elmo_plugin.formats import read_pair, read_weights, write_weights
+from elmo_plugin.formats import read_options, read_pair, read_weights, write_weights
 from elmo_plugin.formats.names import reader_group
 from elmo_plugin.formats.weight_set import WeightSet
 from tests import tiny
@@ -315,6 +315,14 @@ def test_a_vocabulary_that_is_no_list_of_words_is_refused(tmp_path, words):
         read_pair(options_file, weight_file)
 
 
+def test_a_vocabulary_too_deep_to_read_is_refused(tmp_path):
+    options_file, weight_file = tiny.write(tmp_path)
+    change(weight_file, **{"elmo_plugin/vocabulary": np.frombuffer(b"[" * 100_000, dtype="uint8")})
+
+    with pytest.raises(FormatError, match="dataset 'elmo_plugin/vocabulary' is not a JSON list of words"):
+        read_pair(options_file, weight_file)
+
+
 def test_a_dataset_without_content_is_in_the_table(tmp_path):
     options_file, weight_file = tiny.write(tmp_path)
     change(weight_file, char_embed=h5py.Empty("float32"))
@@ -382,3 +390,25 @@ def test_a_failed_write_leaves_the_old_files(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         write_weights(dataclasses.replace(weights), tmp_path / "weights.hdf5")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("kind", ["external", "virtual"])
+@pytest.mark.parametrize("name", ["CNN/b_cnn_0", "elmo_plugin/vocabulary"])
+def test_numbers_of_another_file_are_not_read(kind, name, tmp_path):
+    options_file, weight_file = tiny.write(tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(16))
+    with h5py.File(weight_file, "r+") as file:
+        if name in file:
+            del file[name]
+        if kind == "external":
+            file.create_dataset(name, (4,), "<f4", external=[(str(secret), 0, 16)])
+        else:
+            layout = h5py.VirtualLayout((4,), "<f4")
+            layout[:] = h5py.VirtualSource(str(secret), "x", (4,))
+            file.create_virtual_dataset(name, layout)
+    with pytest.raises(FormatError, match=f"dataset '/{name}' takes its numbers from another file"):
+        read_weights(weight_file)
+    if name == "elmo_plugin/vocabulary":
+        with pytest.raises(FormatError, match="takes its numbers from another file"):
+            read_options(weight_file)

@@ -30,7 +30,9 @@ def test_round_trip(source, tensors, layout, vocabulary, softmax):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": "other/1", "layout": "engine"}', '{"format": "elmo_plugin.bilm/1"}'], ids=str
+    "text",
+    ["", "[]", "{}", '{"format": "other/1", "layout": "engine"}', '{"format": "elmo_plugin.bilm/1"}', "[" * 100_000],
+    ids=lambda text: text[:40],
 )
 def test_other_text_is_refused(text):
     with pytest.raises(FormatError, match="here"):

@@ -166,9 +166,10 @@ def test_headers_that_cannot_be_read(tmp_path, header, message):
         read_weights(path)
 
 
-def test_header_that_is_not_json(tmp_path):
+@pytest.mark.parametrize("text", ["{", "[" * 100_000], ids=["cut off", "deep"])
+def test_header_that_is_not_json(text, tmp_path):
     path = tmp_path / "weights.safetensors"
-    save_file({"a": torch.zeros(1)}, str(path), metadata={"elmo_plugin": "{"})
+    save_file({"a": torch.zeros(1)}, str(path), metadata={"elmo_plugin": text})
 
     with pytest.raises(FormatError, match="the text 'elmo_plugin' in its header is not JSON"):
         read_weights(path)

@@ -2,6 +2,7 @@ import collections
 import inspect
 import os
 import pickle
+import tarfile
 
 import pytest
 import torch
@@ -73,3 +74,14 @@ def test_names_that_are_refused(tmp_path, name):
     (tmp_path / "x").write_bytes(b"c" + module.encode() + b"\n" + attribute.encode() + b"\n.")
     with (tmp_path / "x").open("rb") as file, pytest.raises(pickle.UnpicklingError, match="weights do not need"):
         RESTRICTED_PICKLE.load(file)
+
+
+@pytest.mark.skipif("weights_only" not in inspect.signature(torch.load).parameters, reason="PyTorch before 1.13")
+def test_no_advice_to_run_code(tmp_path):
+    torch.save({"a": Evil(tmp_path / "made")}, tmp_path / "x")
+    with tarfile.open(tmp_path / "y", "w") as file:
+        file.add(tmp_path / "x", "storages")
+    for name, reason in (("x", "asks for .*mkdir, which weights do not need"), ("y", "cannot be read")):
+        with pytest.raises(FormatError, match=reason) as caught:
+            load_state(tmp_path / name, name)
+        assert "weights_only` set to `False" not in str(caught.value) and "arbitrary code" not in str(caught.value)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elmo_plugin.engine.errors import EngineError, FormatError, OptionsError, WeightFileError
-from elmo_plugin.formats import read_options, read_pair, read_weights, write_weights, zip_files
+from elmo_plugin.formats import read_options, read_pair, read_weights, unpacked_size, write_weights, zip_files
 from tests import tiny
 from tests.formats import bundles
 from tests.formats.strategies import assert_same_bits
@@ -123,7 +123,7 @@ def test_links_are_refused(tmp_path, temporary):
 
 def test_bombs_are_refused_before_anything_is_written(tmp_path, temporary):
     with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("model.hdf5", bytes(zip_files.ALWAYS_ALLOWED + 1))
+        file.writestr("model.hdf5", bytes(unpacked_size.ALWAYS_ALLOWED + 1))
     with pytest.raises(
         FormatError, match=r"x\.zip: refused, because its \d+ bytes would become 16777217, more than 100"
     ):

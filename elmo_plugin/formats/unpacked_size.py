@@ -1,0 +1,41 @@
+"""How much may come out of a packed file: no more than weights can have become smaller, and than there is room for."""
+
+import shutil
+from pathlib import Path
+
+from elmo_plugin.engine.errors import FormatError
+
+# Weights hardly shrink and text shrinks to a tenth; deflate itself could shrink zeros to a thousandth.
+MAX_RATIO = 100
+# So that a small file of a few words passes.
+ALWAYS_ALLOWED = 1 << 24
+
+
+def check_size(path: Path, content: int, folder: Path) -> None:
+    """
+    Refuse to unpack what cannot be weights, or has no room.
+
+    # Parameters
+
+    path : the packed file.
+    content : bytes that would come out of it.
+    folder : where they would go.
+
+    # Raises
+
+    `FormatError`.
+    """
+    size = path.stat().st_size
+    if content > max(ALWAYS_ALLOWED, MAX_RATIO * size):
+        raise refused(path, f"its {size} bytes would become {content}, more than {MAX_RATIO} times as many")
+    free = shutil.disk_usage(folder).free
+    if content > free:
+        raise FormatError(
+            f"{path}: its content has {content} bytes, but only {free} are free in {folder.parent}. Make room, or "
+            "unpack it elsewhere and name the folder."
+        )
+
+
+def refused(path: Path, found: str) -> FormatError:
+    """The error about a packed file that would do harm."""
+    return FormatError(f"{path}: refused, because {found}. Weights are not packed like that; where does it come from?")
