@@ -193,7 +193,7 @@ class Journal:
     def _clear(self, kept: Collection[Path] = ()) -> None:
         """Remove what a killed run left behind."""
         for path in self.folder.iterdir():
-            if path.suffix in (_PART, TEMPORARY) and path not in kept:
+            if _OURS.fullmatch(path.name) and path.suffix in (_PART, TEMPORARY) and path not in kept:
                 path.unlink()
 
 

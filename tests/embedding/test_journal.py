@@ -125,6 +125,8 @@ def test_a_folder_of_others_is_not_touched(name, tmp_path):
     (journal.folder / name).unlink()
     journal.open(resume=False)
     (journal.folder / name).write_text("mine")
+    journal.close()
+    journal.open(resume=True)
     journal.unfinished_output.write_text("new")
     journal.finish()
     assert [path.name for path in journal.folder.iterdir()] == [name]
