@@ -1,5 +1,6 @@
 import gzip
 import re
+import tracemalloc
 from unittest import mock
 
 import pytest
@@ -19,6 +20,7 @@ from elmo_plugin.vocabularies.elmo_corpus import ElmoCorpusVocabulary  # noqa: E
 
 TEXT = [[f"w{i}"] * (1 + i % 4) for i in range(23)]
 N_TOKENS = sum(len(words) + 1 for words in TEXT)
+SENTENCES = {"batching": "sentences", "unroll_steps": None, "batch_size": 2}
 
 
 @pytest.fixture
@@ -56,6 +58,24 @@ def test_five_sentences_end(tmp_path):
     loader = make(tmp_path, batch_size=128, unroll_steps=20)
 
     assert len(loader) == len(list(loader)) == 1
+
+
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+def test_text_is_read_as_it_is_needed(tmp_path, parameters):
+    """A text as large as one likes is trained on: its words are in memory a block at a time."""
+    (tmp_path / "text").write_text(("a b c d e f g h i j " * 2 + "\n") * 3000)
+    vocabulary = ElmoCorpusVocabulary.from_corpus(corpus=str(tmp_path / "text"))
+    peaks = []
+    for block_sentences in (20, 3000):
+        reader = ElmoCorpusReader(block_sentences=block_sentences)
+        tracemalloc.start()
+        loader = ElmoCorpusLoader(reader, str(tmp_path / "text"), **{**parameters, "batch_size": 64})
+        loader.index_with(vocabulary)
+        assert sum(int((batch["forward_targets"] >= 0).sum()) for batch in loader) == 63_000
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[0] < peaks[1] / 3
 
 
 def test_three_sentences_are_scored(tmp_path):
@@ -123,9 +143,6 @@ def test_whole_sentences_of_about_equal_length(folder):
     unshuffled = [int(batch["forward_targets"].shape[1]) for batch in make(folder, **SENTENCES, shuffle=False)]
     shuffled = [int(batch["forward_targets"].shape[1]) for batch in make(folder, **SENTENCES, seed=3)]
     assert sorted(shuffled) == sorted(unshuffled) != shuffled
-
-
-SENTENCES = {"batching": "sentences", "unroll_steps": None, "batch_size": 2}
 
 
 def test_sentences_go_on_where_the_last_epoch_stopped(folder):
