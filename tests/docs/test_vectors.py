@@ -18,7 +18,7 @@ def test_examples_run(tmp_path, monkeypatch):
     Path("sentences.txt").write_text("The cat\n")
     ElmoEmbedder(weights="builtin", state="reset").embed_file("sentences.txt", "vectors.hdf5")
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names = {}
     for block in blocks:
         exec(block, names)
@@ -26,6 +26,7 @@ def test_examples_run(tmp_path, monkeypatch):
     assert names["vectors"].shape == (3, 4, 256)
     assert [found.shape[1] for found in names["several"]] == [2, 0, 1]
     assert [found.shape[1] for found in names["stream"]] == [2, 1]
+    assert len(names["scores"].forward) == 4 and not any(names["scores"].is_unknown)
 
 
 def test_flags_are_those_of_the_command(monkeypatch):
