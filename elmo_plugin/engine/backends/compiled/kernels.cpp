@@ -21,6 +21,8 @@ constexpr int kRows = 6;
 // Inputs that are summed up at once. A piece of a panel stays in the first cache for all rows, and sums of sums are
 // nearer to the exact ones than long sums.
 constexpr int64_t kDepth = 256;
+// Inputs whose weights are fetched ahead: with few rows the processor's own guess comes too late.
+constexpr int64_t kAhead = 24;
 
 inline Vec load(const float* place) { return (Vec)_mm256_loadu_ps(place); }
 
@@ -53,6 +55,7 @@ inline __attribute__((always_inline)) void products(const float* x, int64_t x_st
 #pragma GCC unroll 6
   for (int row = 0; row < Rows; ++row) low[row] = high[row] = Vec{};
   for (int64_t input = 0; input < depth; ++input) {
+    _mm_prefetch(reinterpret_cast<const char*>(panel + (input + kAhead) * kPanel), _MM_HINT_T0);
     const Vec left = load(panel + input * kPanel), right = load(panel + input * kPanel + kLanes);
 #pragma GCC unroll 6
     for (int row = 0; row < Rows; ++row) {
