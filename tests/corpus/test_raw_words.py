@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_plugin.demo.words import plain, words_of
+from elmo_plugin.corpus.raw_words import plain, words_of
 
 CASES = [
     ("They don't.", "They do n't ."),
