@@ -4,14 +4,10 @@ Read the biLM out of a trained AllenNLP model: `model.tar.gz`, a serialization d
 AllenNLP itself is not needed. Nothing is unpacked but the weights, and they are read without running code from them.
 """
 
-import os
-import shutil
-import tarfile
 import tempfile
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 import torch
 
@@ -20,8 +16,8 @@ from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.formats.allennlp_config import options_named
 from elmo_plugin.formats.allennlp_names import BILM_PREFIX, from_allennlp
 from elmo_plugin.formats.record import ALLENNLP_BILM, BILM, LSTM_ONLY, BiLmRecord, records_in
+from elmo_plugin.formats.tar_members import is_tar, read_member, take_out
 from elmo_plugin.formats.torch_file import float32_copy, load_state
-from elmo_plugin.formats.unpacked_size import check_size
 from elmo_plugin.formats.weight_set import WeightSet
 
 #: what AllenNLP calls the weights in an archive, and the best weights of a running training
@@ -145,55 +141,19 @@ def _weights_file(path: Path) -> Iterator[Path]:
         yield found
     elif not path.is_file():
         raise FormatError(f"{path}: no such file or folder; expected a model.tar.gz, its folder or a .th file.")
-    elif not _is_tar(path):
+    elif not is_tar(path):
         yield path
     else:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / ARCHIVE_WEIGHTS
-            _take_out(path, target)
+            take_out(path, {ARCHIVE_WEIGHTS: target}, str(path))
             yield target
-
-
-def _is_tar(path: Path) -> bool:
-    try:
-        return tarfile.is_tarfile(path)
-    except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{path}: damaged archive ({error}).") from error
-
-
-def _take_out(archive: Path, target: Path) -> None:
-    try:
-        with tarfile.open(archive) as members:
-            source = _member(members, ARCHIVE_WEIGHTS)
-            if source is None:
-                raise KeyError(f"{ARCHIVE_WEIGHTS} is not a file")
-            check_size(archive, source.seek(0, os.SEEK_END), target.parent)
-            source.seek(0)
-            with source, target.open("wb") as file:
-                shutil.copyfileobj(source, file)
-            # To the end, where gzip keeps the sum that tells whether all of this is what was written.
-            while members.fileobj is not None and members.fileobj.read(2**20):
-                pass
-    except KeyError as error:
-        raise FormatError(f"{archive}: not an archive of AllenNLP, it has no {ARCHIVE_WEIGHTS}.") from error
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{archive}: damaged archive ({error}).") from error
-
-
-def _member(members: tarfile.TarFile, name: str) -> Optional[IO[bytes]]:
-    """A file of an archive, read by name: a member's own path is never used. "./" is what `tar` itself writes."""
-    for member in members:
-        if member.name in (name, f"./{name}"):
-            return members.extractfile(member)
-    return None
 
 
 def _config(path: Path) -> Optional[str]:
     """The text of config.json in an archive, or beside a file of weights; None where there is none."""
-    if path.is_file() and _is_tar(path):
-        with tarfile.open(path) as members:
-            source = _member(members, CONFIG)
-            content = None if source is None else source.read(_MAX_CONFIG)
+    if path.is_file() and is_tar(path):
+        content = read_member(path, CONFIG, _MAX_CONFIG)
     else:
         file = (path if path.is_dir() else path.parent) / CONFIG
         content = file.read_bytes() if file.is_file() else None

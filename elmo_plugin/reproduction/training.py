@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.benchmark import machine
+from elmo_plugin.formats.layer_mixes import places
 
 METRICS = "metrics.json"
 ARCHIVE = "model.tar.gz"
@@ -210,8 +211,7 @@ def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
     # Parameters
 
-    config : the model's configuration. An embedder with two mixes has the second for the encoder's output; that of
-        a single mix is there where the encoder is `elmo_output`.
+    config : the model's configuration, by which `places` finds out where they go.
 
     # Returns
 
@@ -219,13 +219,11 @@ def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
     """
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
-    alone = "output" if '"elmo_output"' in json.dumps(config) else "input"
     found = []
     for module in model.modules():
         if isinstance(module, ElmoEmbedder):
             mixes = module.mixing_weights()
-            places = [alone] if len(mixes) == 1 else ["input", "output"]
-            found += [{"place": place, **mix} for place, mix in zip(places, mixes)]
+            found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
     return found
 
 

@@ -1,0 +1,89 @@
+"""Take files out of an archive of AllenNLP in one pass, whatever else is in it."""
+
+import shutil
+import tarfile
+import zlib
+from pathlib import Path
+from typing import Dict, Mapping, Optional
+
+from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats.unpacked_size import check_size
+
+_BLOCK = 1 << 20
+
+
+def is_tar(path: Path) -> bool:
+    """
+    Whether a file is a tar archive, compressed or not.
+
+    # Raises
+
+    `FormatError` where it cannot be read.
+    """
+    try:
+        return tarfile.is_tarfile(path)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FormatError(f"{path}: damaged archive ({error}).") from error
+
+
+def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Optional[int] = None) -> None:
+    """
+    Write members of an archive to files.
+
+    # Parameters
+
+    archive : a tar file, compressed or not.
+    targets : names of members, all at the top of the archive, and the files to write them to.
+    where : what to call the archive in messages.
+    limit : bytes that the whole archive may unpack to; None for any number.
+
+    # Raises
+
+    `FormatError` where a member is missing, the archive is damaged, or it unpacks to more than the limit.
+    """
+    left: Dict[str, Path] = dict(targets)
+    try:
+        with tarfile.open(archive) as members:
+            for member in members:
+                # The size is known before anything is unpacked.
+                _check_size(member.offset_data + member.size, where, limit)
+                name = _name_of(member)
+                source = members.extractfile(member) if name in left and member.isfile() else None
+                if source is not None:
+                    target = left.pop(name)
+                    check_size(archive, member.size, target.parent)
+                    with source, target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+            _read_to_the_end(members, where, limit)
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise FormatError(f"{where}: damaged archive ({error}).") from error
+    if left:
+        raise FormatError(f"{where}: not an archive of AllenNLP, it has no {' and no '.join(sorted(left))}.")
+
+
+def read_member(archive: Path, name: str, limit: int) -> Optional[bytes]:
+    """The first `limit` bytes of a member; None where there is none of that name. The archive is one by `is_tar`."""
+    with tarfile.open(archive) as members:
+        for member in members:
+            source = members.extractfile(member) if _name_of(member) == name and member.isfile() else None
+            if source is not None:
+                with source:
+                    return source.read(limit)
+    return None
+
+
+def _name_of(member: tarfile.TarInfo) -> str:
+    """Read by name and written by us: a member's own path is never used. "./" is what `tar` itself writes."""
+    return member.name[2:] if member.name.startswith("./") else member.name
+
+
+def _read_to_the_end(members: tarfile.TarFile, where: str, limit: Optional[int]) -> None:
+    """To where gzip keeps the sum that tells whether all of this is what was written."""
+    file = members.fileobj
+    while file is not None and file.read(_BLOCK):
+        _check_size(file.tell(), where, limit)
+
+
+def _check_size(size: int, where: str, limit: Optional[int]) -> None:
+    if limit is not None and size > limit:
+        raise FormatError(f"{where}: unpacks to more than {limit:,} bytes, which is the limit.")
