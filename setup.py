@@ -55,7 +55,7 @@ setup(
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
     ],
     packages=find_packages(include=["elmo_plugin", "elmo_plugin.*"]),
-    package_data={"elmo_plugin": ["pretrained/*", "pretrained/*/*"]},
+    package_data={"elmo_plugin": ["pretrained/*", "pretrained/*/*", "explorer/_page/assets/*"]},
     ext_modules=[COMPILED] if HAS_COMPILED else [],
     python_requires=">=3.8",
     # The engine needs torch and numpy; the weight files need the other two.
@@ -67,6 +67,7 @@ setup(
         "parquet": ["pyarrow>=12"],
         "ray": ["ray[data]>=2.9"],  # brings pyarrow too
         "neighbors": ["faiss-cpu>=1.7.3"],  # for allennlp elmo-neighbors and elmo-probes
+        "explorer": ["dash>=4", "waitress>=3", "faiss-cpu>=1.7.3"],  # for allennlp elmo-explore
         "plots": ["matplotlib>=3.5"],  # for allennlp elmo-tables and elmo-benchmark --plot
         "vectors": ["gensim>=4"],  # for allennlp elmo-tables vectors
         "test": ["hypothesis", "pytest", "pytest-timeout"],

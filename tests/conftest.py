@@ -24,6 +24,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail, instead of skipping, where backend NAME cannot run; may be given several times",
     )
 
+    parser.addoption(
+        "--require-browser", action="store_true", help="fail, instead of skipping, where no browser can be started"
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     known = {*backends.names(), "cuda"}  # "cuda" also stands for the device of the tests marked gpu

@@ -36,14 +36,26 @@ MAY_IMPORT: Dict[str, Set[str]] = {
     "__main__": {"__init__"},
 }
 # Stand above everything else.
-TOP = {"commands", "probes", "reproduction", "demo", "drop_in"}
+TOP = {"commands", "explorer", "probes", "reproduction", "demo", "drop_in"}
 EVERYTHING = set(MAY_IMPORT) | TOP
 
 # Other packages, anywhere in the part: None is any.
 MAY_USE = {"engine": {"numpy", "torch"}, "corpus": {"numpy", "torch"}}
 NO_ALLENNLP = {"formats", "embedding", "elmo_embedder", "neighbors"}
 # Not installed with AllenNLP: never at module level, where a missing one would take the whole plugin away.
-OPTIONAL = {"faiss", "lmdb", "triton", "tensorflow", "safetensors", "pyarrow", "pandas", "ray"}
+OPTIONAL = {
+    "faiss",
+    "lmdb",
+    "triton",
+    "tensorflow",
+    "safetensors",
+    "pyarrow",
+    "pandas",
+    "ray",
+    "dash",
+    "flask",
+    "waitress",
+}
 # The formats are readable without them.
 INSIDE_FUNCTIONS = {"formats": {"h5py"}, "embedding": {"h5py", "rich"}}
 
@@ -228,6 +240,6 @@ def test_every_module_imports_without_optional_packages() -> None:
     """As `--include-package elmo_plugin` does it."""
     pytest.importorskip("allennlp")
     run_without(
-        ["faiss", "pandas", "pyarrow", "ray", "tensorflow", "triton"],
+        ["dash", "faiss", "flask", "pandas", "pyarrow", "ray", "tensorflow", "triton", "waitress"],
         "from allennlp.common.util import import_module_and_submodules; import_module_and_submodules('elmo_plugin')",
     )

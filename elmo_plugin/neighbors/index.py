@@ -1,8 +1,9 @@
 """An index, opened."""
 
 import json
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
@@ -102,6 +103,42 @@ class TokenIndex:
     def place(self, token: int) -> Place:
         """Where a token is in the text."""
         return self.vectors.place(token)
+
+    def count(self, word: str) -> int:
+        """How many tokens a word has in the text."""
+        place = self._words_by_name.get(word)
+        return 0 if place is None else int(self.words.counts[place])
+
+    def occurrences(self, word: str, limit: int) -> np.ndarray:
+        """
+        Find the tokens of a word, by reading the text from the first of them on.
+
+        # Parameters
+
+        word : as it is spelled.
+        limit : how many, at most.
+
+        # Returns
+
+        Their numbers, rising, `(tokens,)` int64.
+        """
+        place = self._words_by_name.get(word)
+        if place is None:
+            return np.zeros(0, dtype=np.int64)
+        wanted = min(limit, int(self.words.counts[place]))
+        numbers: List[int] = []
+        for block in self.vectors.blocks:
+            if block.first + block.tokens <= self.words.firsts[place]:
+                continue
+            if len(numbers) >= wanted:
+                break
+            tokens = (token for line in self.vectors.lines(block) for token in line)
+            numbers.extend(number for number, token in enumerate(tokens, start=block.first) if token == word)
+        return np.array(numbers[:wanted], dtype=np.int64)
+
+    @cached_property
+    def _words_by_name(self) -> Dict[str, int]:
+        return {word: place for place, word in enumerate(self.words.words)}
 
     def _check(self, layer: int, k: int) -> None:
         if not 0 <= layer < self.num_layers:

@@ -48,6 +48,11 @@ def layer_name(layer: int) -> str:
     return "tokens" if layer == 0 else f"LSTM {layer}"
 
 
+def band(weight: float) -> str:
+    """Sort a weight as figure 2 of the paper does: "low" is below one third, "high" above two thirds, else "middle"."""
+    return "low" if weight < 1 / 3 else "high" if weight > 2 / 3 else "middle"
+
+
 def layer_sheet(title: str, rows: Sequence[Row]) -> Sheet:
     """Set a line for each task and place."""
     found = layer_weights(rows)

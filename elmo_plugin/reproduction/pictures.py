@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from elmo_plugin.benchmark.plot import PlotError, check
 from elmo_plugin.formats.atomic import replacing
-from elmo_plugin.reproduction.layer_sheet import LayerWeights, layer_name, layer_weights, layers_of
+from elmo_plugin.reproduction.layer_sheet import LayerWeights, band, layer_name, layer_weights, layers_of
 from elmo_plugin.reproduction.results import Row
 
 
@@ -121,5 +121,5 @@ def _layers(figure: Any, found: Sequence[LayerWeights]) -> None:
 
 def cell_style(weight: float) -> Dict[str, Any]:
     """How the weight of a layer looks: the larger the darker, hatched below one third, speckled above two."""
-    hatch = "--" if weight < 1 / 3 else ".." if weight > 2 / 3 else None
+    hatch = {"low": "--", "middle": None, "high": ".."}[band(weight)]
     return {"facecolor": (1 - 0.8 * weight, 1 - 0.4 * weight, 1 - 0.6 * weight), "edgecolor": "black", "hatch": hatch}

@@ -148,3 +148,16 @@ def test_marked_word(sentence, tokens, place):
 def test_one_word_is_marked(sentence, count):
     with pytest.raises(OptionsError, match=f"{count} tokens are marked"):
         parse_marked(sentence)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 10_000])
+def test_occurrences_are_those_of_the_text(tmp_path, text, embedder, monkeypatch, limit):
+    small_parts(monkeypatch)
+    index = build(text, tmp_path / "index", embedder)
+    tokens = [token for line in lines_of(text) for token in line]
+
+    for word in sorted(set(tokens)):
+        expected = [number for number, token in enumerate(tokens) if token == word]
+        assert index.occurrences(word, limit).tolist() == expected[:limit]
+        assert index.count(word) == len(expected)
+    assert (index.occurrences("nowhere", limit).tolist(), index.count("nowhere")) == ([], 0)
