@@ -85,6 +85,17 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
         self.driver.get(self.address)
         self.wait(lambda: self.count("#spread-plot .point") > 0)
+        # How many questions to the server are open, and how many were answered: the page answers a while after a key.
+        self.driver.execute_script(
+            """
+            const ask = window.fetch;
+            window.asked = { open: 0, answered: 0 };
+            window.fetch = (...what) => {
+              window.asked.open += 1;
+              return ask(...what).finally(() => { window.asked.open -= 1; window.asked.answered += 1; });
+            };
+            """
+        )
         self.settle()
 
     def resize(self, width: int, height: int) -> None:
@@ -119,11 +130,16 @@ class Page:
         ignored = [StaleElementReferenceException, ValueError]
         WebDriverWait(self.driver, PATIENCE, 0.05, ignored_exceptions=ignored).until(lambda _: condition())
 
+    def answered(self) -> int:
+        """How many questions of the page the server has answered."""
+        return int(self.driver.execute_script("return window.asked.answered"))
+
     def settle(self) -> None:
-        """Wait until nothing is being loaded or drawn any more."""
+        """Wait until nothing is being asked, loaded or drawn any more."""
         script = """
             const done = arguments[0];
-            const busy = () => document.querySelector('[data-dash-is-loading="true"]') !== null;
+            const loading = () => document.querySelector('[data-dash-is-loading="true"]') !== null;
+            const busy = () => window.asked.open > 0 || loading();
             let last = performance.now();
             const observer = new MutationObserver(() => { last = performance.now(); });
             observer.observe(document.body, { childList: true, subtree: true, attributes: true, characterData: true });
@@ -141,9 +157,11 @@ class Page:
         """Replace the text by keys, as a visitor does, and wait for the page's answers."""
         from selenium.webdriver.common.keys import Keys
 
+        before = self.answered()
         box = self.one("#text")
         box.send_keys(Keys.CONTROL, "a")
         box.send_keys(text or Keys.DELETE)
+        self.wait(lambda: self.answered() > before)
         self.settle()
 
     def paste(self, text: str) -> None:
@@ -153,7 +171,9 @@ class Page:
             Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, arguments[0]);
             box.dispatchEvent(new Event("input", { bubbles: true }));
         """
+        before = self.answered()
         self.driver.execute_script(script, text)
+        self.wait(lambda: self.answered() > before)
         self.settle()
 
     def choose(self, name: str, place: int) -> None:

@@ -34,7 +34,7 @@ def with_softmax(seed: int = 0) -> WeightSet:
 
 def make_explorer(is_scoring: bool = True, **choices: Any) -> Explorer:
     """Load an explorer; `choices` as `Choices` takes them."""
-    weights = with_softmax() if is_scoring else dataclasses.replace(read_weights("builtin"), source="builtin")
+    weights = with_softmax() if is_scoring else dataclasses.replace(with_softmax(), softmax=None, vocabulary=None)
     return Explorer(weights, Choices(**choices))
 
 

@@ -18,6 +18,8 @@ from elmo_plugin.explorer.surprisal import surprisal
 from elmo_plugin.explorer.text import PageError, check_length, check_place, check_sentences, read_text
 
 _NOTHING = "Type or paste a sentence to see this."
+# What shows nothing, by the property of a component; None for all others. A plot cannot be without a figure.
+_EMPTY: Dict[str, Any] = {"figure": {}, "style": {"display": "none"}}
 _ARCHIVES_FIRST = "No archive yet."
 _TEXT = (Input("sentences", "data"), Input("sentence", "value"))
 
@@ -40,7 +42,8 @@ def register(app: Dash, explorer: Explorer) -> None:
     )(_read)
 
     def view(*outputs: Output, inputs: Sequence[Input] = ()) -> Callable[[Callable[..., Any]], Any]:
-        return lambda answer: app.callback(*outputs, *_TEXT, *inputs)(_answered(answer, len(outputs) - 1))
+        empty = [_EMPTY.get(output.component_property) for output in outputs[1:]]
+        return lambda answer: app.callback(*outputs, *_TEXT, *inputs)(_answered(answer, empty))
 
     @view(Output("nearest-view", "children"), inputs=[Input("word", "value")])
     def show_nearest(sentences: List[List[str]], sentence: int, word: int) -> Any:
@@ -158,14 +161,14 @@ def _check_layer(explorer: Explorer, layer: Any) -> None:
         raise PageError(f"There is no layer {layer!r}, only 0 to {explorer.num_layers - 1}.")
 
 
-def _answered(answer: Callable[..., Any], others: int) -> Callable[..., Any]:
+def _answered(answer: Callable[..., Any], empty: Sequence[Any]) -> Callable[..., Any]:
     """
     Check the text that came, and put what is wrong with a question in the place of its answer.
 
     # Parameters
 
     answer : to a text and what was chosen.
-    others : outputs behind the one that shows messages, which are then empty.
+    empty : what the outputs behind the one that shows messages then are.
     """
 
     @functools.wraps(answer)
@@ -177,6 +180,6 @@ def _answered(answer: Callable[..., Any], others: int) -> Callable[..., Any]:
             said = parts.message(_NOTHING)
         except EngineError as error:
             said = parts.message(str(error), is_error=True)
-        return (said, *[None] * others) if others else said
+        return (said, *empty) if empty else said
 
     return checked

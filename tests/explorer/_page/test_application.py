@@ -187,7 +187,7 @@ def test_only_this_machine_is_listened_to_and_a_taken_port_is_named():
     try:
         assert server.effective_host == "127.0.0.1"
         with pytest.raises(OptionsError, match=f"port {server.effective_port} of 127.0.0.1: .*--port"):
-            make_server(explorer, server.effective_port)
+            make_server(explorer, int(server.effective_port))
     finally:
         server.close()
     with pytest.raises(OptionsError, match="port is 70000, expected 0 to 65535"):

@@ -105,7 +105,7 @@ def test_keys_alone_are_enough(page):
     assert reached[: len(views) + 3] == ["split", "sentence", "word", *views]
     # Behind the last one the browser's own controls have a turn, which the document sees as its body.
     assert [name for name in reached[len(views) + 3 :] if "JavaScript" not in name] == [
-        "other", "similarity-layer", "heat-map", numbers, "spread-layer", "archive-input", "theme"
+        "other", "similarity-layer", "heat-map", numbers, "spread-layer", numbers, "archive-input", "theme"
     ]  # fmt: skip
     assert page.text("#spread-view .about").startswith("at: ")
 
