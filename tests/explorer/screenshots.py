@@ -1,8 +1,7 @@
 """
 The pictures of docs/explorer.md, made anew, from the root of the repository:
 
-    python -m tests.explorer.screenshots docs/explorer --weights softmax.tar.gz --index index \\
-        --senses 'semcor/train_*.jsonl.gz' --archives pos.tar.gz ner.tar.gz
+    python -m tests.explorer.screenshots docs/explorer --senses 'semcor/train_*.jsonl.gz' --archives pos.tar.gz
 """
 
 import argparse
@@ -15,8 +14,8 @@ from elmo_plugin.explorer.explorer import Choices, Explorer
 from elmo_plugin.formats import read_weights
 from tests.explorer import browser
 
-#: colours in a picture: enough for text and few plots, and small files
-_COLOURS = 96
+#: pixels around the picture of a section
+_BORDER = 20
 SECTIONS = {"neighbours": "nearest", "similarity": "similarity", "occurrences": "spread", "surprisal": "surprisal"}
 NAMES = ("page", *SECTIONS, "layers", "dark", "phone")
 
@@ -34,12 +33,12 @@ def take(page: browser.Page, folder: Path, archives: Sequence[Path]) -> None:
     page.open(height=860)
     _save(page.driver.get_screenshot_as_png(), folder / "page.png")
     for name, section in SECTIONS.items():
-        _save(_in_sight(page, section).screenshot_as_png, folder / f"{name}.png")
+        _save(_in_sight(page, section).screenshot_as_png, folder / f"{name}.png", _BORDER)
     for path in archives:
         before = page.count("#layers-view tbody tr")
         page.one("#archive-input").send_keys(str(path.resolve()))
         page.wait(lambda before=before: page.count("#layers-view tbody tr") > before)
-    _save(_in_sight(page, "layers").screenshot_as_png, folder / "layers.png")
+    _save(_in_sight(page, "layers").screenshot_as_png, folder / "layers.png", _BORDER)
     page.open(height=860, colours="dark")
     page.driver.execute_script("document.getElementById('similarity').scrollIntoView()")
     page.settle()
@@ -59,11 +58,15 @@ def _in_sight(page: browser.Page, section: str) -> Any:
     return element
 
 
-def _save(png: bytes, path: Path) -> None:
-    from PIL import Image
+def _save(png: bytes, path: Path, border: int = 0) -> None:
+    from PIL import Image, ImageOps
 
-    image = Image.open(io.BytesIO(png)).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    if border:
+        # The last line of pixels is the line to the next section.
+        image = ImageOps.expand(image.crop((0, 0, image.width, image.height - 1)), border, image.getpixel((0, 0)))
+    # A palette that has the rare colours too: a few points of a plot have one of their own.
+    image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:

@@ -123,11 +123,9 @@ def _surprisal(one: WordSurprisal, most: float, is_first: bool) -> Component:
 def _bar(bits: float, most: float) -> Optional[Component]:
     if math.isnan(bits):
         return None
-    width = 0.0 if most <= 0 else 100 * bits / most
-    return html.Div(
-        [html.Span(style={"width": f"{width:.1f}%"}, className="bar"), html.Span(f"{bits:.1f}", className="number")],
-        className="bits",
-    )
+    style = {"--share": f"{bits / most if most > 0 else 0.0:.4f}"}
+    number = html.Span(f"{bits:.1f}", className="number")
+    return html.Div([html.Span(style=style, className="bar"), number], className="bits")
 
 
 def layer_weights(found: Sequence[LayerWeights]) -> Component:
