@@ -23,6 +23,7 @@ from elmo_plugin.engine import WeightFileError, batch_to_ids
 from elmo_plugin.formats import archive, read_pair, read_weights, write_weights
 from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 from tests import tagging, tiny
+from tests.engine.tolerance import LAYERS, assert_close
 
 IDS = batch_to_ids(tiny.SENTENCES)
 
@@ -136,7 +137,8 @@ def test_archive_loads_without_the_weight_files(tmp_path, fine_tune, level):
         instance = instance_of("the cat unheard of", found)
         ids = instance.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"].unsqueeze(0)
         assert ids.shape[2:] == (() if level == "word" else (20,))
-        assert torch.equal(loaded(ids), trained(ids))
+        # The last digits of a word in the cache are those of the batch in which it first came.
+        assert_close(loaded(ids), trained(ids), LAYERS[torch.float32])
         assert all(p.requires_grad == fine_tune for p in loaded.elmo.bilm.parameters())
     assert evaluate_from_archive(str(path), configuration["validation_data_path"])["accuracy"] > 0
 
@@ -148,7 +150,7 @@ def test_files_that_changed_after_the_training_do_not_matter(weights, tmp_path):
     loaded = embedder_of(load_archive(tmp_path / "run" / "model.tar.gz").model)
 
     trained.reset_states()
-    assert torch.equal(loaded(IDS), trained(IDS))
+    assert_close(loaded(IDS), trained(IDS), LAYERS[torch.float32])
 
 
 def test_overrides_reach_the_embedder_of_an_archive(weights, tmp_path):
