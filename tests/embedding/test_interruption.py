@@ -50,6 +50,7 @@ def test_killed_at_random_moments(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)  # minutes on a machine of its own, and as much longer as it is busy
 def test_killed_50_times_over_20000_sentences(tmp_path: Path, monkeypatch: Any) -> None:
     small_parts(monkeypatch, part_bytes=1 << 18)
     monkeypatch.setattr("elmo_plugin.embedding.run._WINDOW_LINES", 512)
