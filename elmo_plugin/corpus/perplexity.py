@@ -83,7 +83,7 @@ def score_corpus(
     carried: Optional[LstmState] = None
     for batch in _batches(corpus, table, state == CARRIED, rows):
         tensors = {name: tensor.to(softmax.weight.device) for name, tensor in to_tensors(batch, table).items()}
-        vectors = bilm.token_encoder.encode(tensors["words"])
+        vectors = bilm.encode_words(tensors["words"])
         begin = carried if bilm.warm is None else bilm.warm.state(rows, vectors)
         forward, backward, final = bilm.lstm.run_streams(
             torch.nn.functional.embedding(tensors["forward_inputs"], vectors),

@@ -230,6 +230,10 @@ class BiLm(nn.Module):
             _, final = self.lstm(embedded, packing, start.select(packing.order))
         return final.select(torch.argsort(packing.order))
 
+    def encode_words(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors of words in the token layer, `(words, projection)`, for ids `(words, ...)`."""
+        return self.token_encoder.encode(ids, self.lstm.backend_for(ids.device))
+
     def checked_lengths(self, ids: torch.Tensor) -> torch.Tensor:
         """Words of each row, `(batch,)` int64; raise `ShapeError` where `forward` would refuse the ids."""
         self._check_device(ids)

@@ -147,7 +147,7 @@ class ElmoLanguageModel(Model):
         self, words: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
         """Outputs of both directions, `(2 * rows * steps, projection)`."""
-        vectors = self.bilm.token_encoder.encode(words)  # (distinct, projection)
+        vectors = self.bilm.encode_words(words)  # (distinct, projection)
         dropout = self._dropout if self.training else 0.0
         lengths = (targets >= 0).sum(1).tolist()
         # A batch without a token, of a process whose text has ended before that of others, still takes part.

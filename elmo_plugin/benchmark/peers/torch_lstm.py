@@ -28,6 +28,7 @@ class TorchLstmPeer(Peer):
         bilm = BiLm(model.options, state="reset")
         bilm.load_tensors(model.tensors, model.size)
         self._encoder = bilm.token_encoder.to(setting.device)
+        self._backend = bilm.lstm.backend_for(setting.device)  # of the token layer
         self._stacks = [self._stack(model, direction) for direction in ("forward", "backward")]
 
     def _stack(self, model: Model, direction: str) -> List[nn.LSTM]:
@@ -52,7 +53,7 @@ class TorchLstmPeer(Peer):
         bounded, lengths = with_boundaries(prepared)
         packing = Packing(lengths.tolist(), self.device)
         around = _turned_around(packing, lengths)
-        words = self._encoder(packing.pack(bounded))  # (tokens, projection)
+        words = self._encoder(packing.pack(bounded), backend=self._backend)  # (tokens, projection)
         found = [torch.cat([words, words], dim=1)]
         inputs = [words, words[around]]
         sizes = torch.tensor(packing.sizes)
