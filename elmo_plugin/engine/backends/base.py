@@ -13,13 +13,15 @@ Without a projection h_t = o * tanh(c_t), and `proj_clip` has no effect.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, TypeVar
 
 import torch
 from torch.nn import functional as F
 
 from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
+
+T = TypeVar("T")
 
 #: what the products of weights in float32 may be made in; "float32" leaves the weights' own dtype alone
 PRECISIONS = (FLOAT32, FLOAT16, INT8) = ("float32", "float16", "int8")
@@ -82,6 +84,13 @@ class LstmJob:
     reverse: bool
     memo: Optional[Derived[Any]] = None
     precision: str = FLOAT32
+
+    def prepared(self, make: Callable[[], T], *settings: Any) -> T:
+        """Return what `make` makes of the weights' matrices, from the memo where there is one, by the key `settings`."""
+        if self.memo is None:
+            return make()
+        matrices = (self.weights.input, self.weights.recurrent, self.weights.projection)
+        return self.memo.get(make, [tensor for tensor in matrices if tensor is not None], *settings)
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,7 @@ class CompiledBackend(CpuBackend):
         return words.strongest(embedded.contiguous(), convolutions, panels)
 
     def infer(self, job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
-        weights = job.weights
-        if weights.recurrent.dtype != torch.float32 or job.precision == INT8:
+        if job.weights.recurrent.dtype != torch.float32 or job.precision == INT8:
             return super().infer(job, packing, clips)
-        make = partial(prepare, weights, job.precision)
-        if job.memo is None:
-            return infer(job, packing, clips, make())
-        tensors = [tensor for tensor in (weights.input, weights.recurrent, weights.projection) if tensor is not None]
-        return infer(job, packing, clips, job.memo.get(make, tensors, self.name, job.precision))
+        made = job.prepared(partial(prepare, job.weights, job.precision), self.name, job.precision)
+        return infer(job, packing, clips, made)

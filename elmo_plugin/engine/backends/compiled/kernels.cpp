@@ -123,23 +123,6 @@ void multiply(const float* x, int64_t x_stride, int64_t rows, const Weight* pane
   }
 }
 
-// out (words, filters) = the largest products over all windows of a word; x (words, columns, channels).
-void strongest(const float* x, int64_t words, int64_t columns, int64_t channels, const float* panels, int64_t width,
-               int64_t filters, float* out, int64_t out_stride) {
-  const int64_t windows = columns - width + 1, depth = width * channels;
-  for (int64_t first = 0; first < filters; first += kPanel, panels += depth * kPanel) {
-    const int64_t count_here = filters - first < kPanel ? filters - first : kPanel;
-    for (int64_t word = 0; word < words; ++word) {
-      const float* characters = x + word * columns * channels;
-      Vec left = Vec{} - __builtin_inff(), right = left;
-      in_tiles(windows, [&](int64_t window, auto count) {
-        largest<count()>(characters + window * channels, channels, panels, depth, left, right);
-      });
-      put(out + word * out_stride + first, left, right, count_here, false);
-    }
-  }
-}
-
 // The bounds let numbers that are none pass.
 inline Vec between(Vec x, float low, float high) {
   const Vec lows = low - (Vec){}, highs = high - (Vec){};
@@ -259,7 +242,18 @@ void elmo_steps_float16(const int64_t* starts, const int64_t* sizes, int64_t ste
 // out: for each word, `out_stride` numbers apart, the largest product of each filter over all windows; no bias.
 void elmo_strongest(const float* x, int64_t words, int64_t columns, int64_t channels, const float* panels, int64_t width,
                     int64_t filters, float* out, int64_t out_stride) {
-  strongest(x, words, columns, channels, panels, width, filters, out, out_stride);
+  const int64_t windows = columns - width + 1, depth = width * channels;
+  for (int64_t first = 0; first < filters; first += kPanel, panels += depth * kPanel) {
+    const int64_t count_here = filters - first < kPanel ? filters - first : kPanel;
+    for (int64_t word = 0; word < words; ++word) {
+      const float* characters = x + word * columns * channels;
+      Vec left = Vec{} - __builtin_inff(), right = left;
+      in_tiles(windows, [&](int64_t window, auto count) {
+        largest<count()>(characters + window * channels, channels, panels, depth, left, right);
+      });
+      put(out + word * out_stride + first, left, right, count_here, false);
+    }
+  }
 }
 
 }  // extern "C"

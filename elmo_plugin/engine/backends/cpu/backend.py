@@ -62,11 +62,9 @@ def _products_of(job: LstmJob) -> products.Products:
                 "torch.float32, which it starts from. Leave one of the two out."
             )
         return products.plain_products(weights)
-    prepare = partial(products.prepare, weights, precision)
-    if job.memo is None:
-        return products.plain_products(weights) if precision == FLOAT32 else prepare()
-    tensors = [tensor for tensor in (weights.input, weights.recurrent, weights.projection) if tensor is not None]
-    return job.memo.get(prepare, tensors, precision)
+    if job.memo is None and precision == FLOAT32:
+        return products.plain_products(weights)
+    return job.prepared(partial(products.prepare, weights, precision), precision)
 
 
 def side_by_side(tasks: Sequence[Callable[[], Any]], jobs: Sequence[LstmJob]) -> List[Any]:
