@@ -59,7 +59,7 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
 
 def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     """The variables that the experiments read."""
-    from elmo_plugin.formats import pretrained, read_weights
+    from elmo_plugin.formats import pretrained, read_options
     from elmo_plugin.reproduction import tunings
 
     vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
@@ -67,7 +67,7 @@ def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": args.bilm, "VECTORS": vectors}
     # a name says the width, but not the archive of a tuned biLM, which takes its place
     if args.bilm not in pretrained.names() or args.table == tunings.TABLE:
-        variables["BILM_DIM"] = str(2 * read_weights(args.bilm).options.lstm.projection_dim)
+        variables["BILM_DIM"] = str(2 * read_options(args.bilm)[0].lstm.projection_dim)
     return variables
 
 
