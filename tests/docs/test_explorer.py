@@ -1,12 +1,12 @@
 """The options that the document names are those of the command, its limits those of the page, its pictures there."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from elmo_plugin.explorer.limits import LIMITS
+from tests.docs.flags import flags_in, flags_of
 
 FOLDER = Path(__file__).parents[2] / "docs"
 TEXT = (FOLDER / "explorer.md").read_text(encoding="utf-8")
@@ -14,18 +14,8 @@ TEXT = (FOLDER / "explorer.md").read_text(encoding="utf-8")
 
 def test_options_are_those_of_the_command(monkeypatch):
     pytest.importorskip("allennlp")
-    from allennlp.commands import parse_args
 
-    import elmo_plugin  # noqa: F401
-
-    monkeypatch.setattr(sys, "argv", ["allennlp"])
-    parser, _ = parse_args("allennlp")
-    subparser = parser._subparsers._group_actions[0].choices["elmo-explore"]
-    flags = {flag for action in subparser._actions for flag in action.option_strings if flag.startswith("--")}
-    table = TEXT.split("| option | meaning |")[1].split("\n\n")[0]
-    named = {flag for row in table.splitlines()[2:] for flag in re.findall(r"`(--[a-z-]+)`", row.split("|")[1])}
-
-    assert named == flags - {"--help", "--include-package"}
+    assert flags_in(TEXT, "option") == flags_of(["elmo-explore"], monkeypatch)
 
 
 def test_limits_are_those_of_the_page():

@@ -1,7 +1,6 @@
 """The examples run, and the flags that the document names are those of the command."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 pytest.importorskip("h5py")
 
 from elmo_plugin.elmo_embedder import ElmoEmbedder
+from tests.docs.flags import flags_in, flags_of
 
 TEXT = (Path(__file__).parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
 
@@ -31,17 +31,5 @@ def test_examples_run(tmp_path, monkeypatch):
 
 def test_flags_are_those_of_the_command(monkeypatch):
     pytest.importorskip("allennlp")
-    from allennlp.commands import parse_args
 
-    import elmo_plugin.commands.elmo  # noqa: F401
-
-    monkeypatch.setattr(sys, "argv", ["allennlp"])
-    parser, _ = parse_args("allennlp")
-    subparser = parser._subparsers._group_actions[0].choices["elmo"]
-    flags = {flag for action in subparser._actions for flag in action.option_strings if flag.startswith("--")}
-    table = TEXT.split("| flag | meaning |")[1].split("\n\n")[0]
-    named = {
-        flag for row in table.splitlines() for flag in re.findall(r"`(--[a-z-]+)`", row.split("|")[1] if row else "")
-    }
-
-    assert named == flags - {"--help", "--include-package"}
+    assert flags_in(TEXT, "flag") == flags_of(["elmo"], monkeypatch)

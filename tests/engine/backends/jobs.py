@@ -1,12 +1,14 @@
 """Random work for backends, and what they make of it."""
 
+from dataclasses import replace
 from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmWeights
+from elmo_plugin.engine.backends.base import FLOAT32, Backend, Clips, LstmJob, LstmWeights
 from elmo_plugin.engine.errors import BackendUnavailableError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
 
 #: bounds that few values, and that most values, run into
@@ -119,6 +121,26 @@ def run(
 def as_job(leaf: Dict[str, Any], reverse: bool) -> LstmJob:
     weights = LstmWeights(leaf["input"], leaf["recurrent"], leaf["bias"], leaf["projection"])
     return LstmJob(leaf["inputs"], leaf["hidden"], leaf["cell"], weights, reverse)
+
+
+def one_job(
+    lengths: Sequence[int],
+    memo: Optional[Derived[Any]] = None,
+    precision: str = FLOAT32,
+    dtype: torch.dtype = torch.float32,
+    cells: int = 30,
+    projection: Optional[int] = 12,
+) -> LstmJob:
+    """One drawn job that goes backward."""
+    (drawn,) = random_jobs(lengths, cells=cells, projection=projection, inputs=9, reverses=[True])
+    made = as_job({part: None if drawn[part] is None else drawn[part].to(dtype) for part in PARTS}, drawn["reverse"])
+    return replace(made, memo=memo, precision=precision)
+
+
+def all_of(job: LstmJob, lengths: Sequence[int], name: str) -> torch.Tensor:
+    """All that a backend makes of a job, as one row of numbers."""
+    (result,) = backends.get(name).run([job], Packing(lengths, torch.device("cpu")), LOOSE)
+    return torch.cat([result.outputs.flatten(), result.hidden.flatten(), result.cell.flatten()])
 
 
 def reference(jobs: Sequence[Dict[str, Any]], lengths: Sequence[int], clips: Clips, **others: Any) -> Dict[str, Any]:

@@ -1,16 +1,18 @@
+from functools import partial
+
 import pytest
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, Convolution, LstmJob
+from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, Convolution
 from elmo_plugin.engine.backends.compiled import backend, library
 from elmo_plugin.engine.evidence import Derived
-from elmo_plugin.engine.packing import Packing
-from tests.engine.backends.jobs import LOOSE, PARTS, as_job, random_jobs
+from tests.engine.backends.jobs import all_of, one_job
 from tests.engine.tolerance import BACKEND, assert_close
 
 LENGTHS = [9, 9, 4, 1]
-PACKING = Packing(LENGTHS, torch.device("cpu"))
+
+job = partial(one_job, LENGTHS)
 
 
 @pytest.fixture(autouse=True)
@@ -30,15 +32,8 @@ def calls(monkeypatch):
     return made
 
 
-def job(memo=None, precision=FLOAT32, dtype=torch.float32, cells=30, projection=12):
-    (drawn,) = random_jobs(LENGTHS, cells=cells, projection=projection, inputs=9, reverses=[True])
-    made = as_job({part: None if drawn[part] is None else drawn[part].to(dtype) for part in PARTS}, drawn["reverse"])
-    return LstmJob(made.inputs, made.hidden, made.cell, made.weights, made.reverse, memo, precision)
-
-
 def outputs_of(some_job, name="compiled"):
-    (result,) = backends.get(name).run([some_job], PACKING, LOOSE)
-    return torch.cat([result.outputs.flatten(), result.hidden.flatten(), result.cell.flatten()])
+    return all_of(some_job, LENGTHS, name)
 
 
 def convolutions(dtype=torch.float32):

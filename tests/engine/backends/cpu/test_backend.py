@@ -1,31 +1,26 @@
+from functools import partial
+
 import pytest
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, LstmJob
+from elmo_plugin.engine.backends.base import FLOAT16, INT8, LstmJob
 from elmo_plugin.engine.backends.cpu import products
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.evidence import Derived
-from elmo_plugin.engine.packing import Packing
-from tests.engine.backends.jobs import LOOSE, PARTS, as_job, random_jobs, run
+from tests.engine.backends.jobs import LOOSE, all_of, one_job, random_jobs, run
 from tests.engine.tolerance import BACKEND, assert_close
 
 LENGTHS = [9, 9, 4, 1]
-PACKING = Packing(LENGTHS, torch.device("cpu"))
 
 #: largest error of outputs and states of one small layer, whose values are about 1. Seen: 3e-4 and 4e-2.
 ROUNDED = {FLOAT16: 2e-3, INT8: 0.15}
 
-
-def job(memo=None, precision=FLOAT32, dtype=torch.float32):
-    (drawn,) = random_jobs(LENGTHS, cells=30, projection=12, inputs=9, reverses=[True])
-    made = as_job({part: drawn[part].to(dtype) for part in PARTS}, drawn["reverse"])
-    return LstmJob(made.inputs, made.hidden, made.cell, made.weights, made.reverse, memo, precision)
+job = partial(one_job, LENGTHS)
 
 
 def outputs_of(some_job):
-    (result,) = backends.get("cpu").run([some_job], PACKING, LOOSE)
-    return torch.cat([result.outputs.flatten(), result.hidden.flatten(), result.cell.flatten()])
+    return all_of(some_job, LENGTHS, "cpu")
 
 
 def test_supports_cpus_only():
