@@ -86,7 +86,7 @@ class LstmJob:
     precision: str = FLOAT32
 
     def prepared(self, make: Callable[[], T], *settings: Any) -> T:
-        """Return what `make` makes of the weights' matrices, from the memo where there is one, by the key `settings`."""
+        """Return what `make` makes of the weights' matrices, from the memo where there is one, under `settings`."""
         if self.memo is None:
             return make()
         matrices = (self.weights.input, self.weights.recurrent, self.weights.projection)
