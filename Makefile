@@ -60,7 +60,7 @@ $(VENV)/.ready: $(LOCK)
 	$(CONSTRAIN_BUILDS) $(BIN)/python -m pip install --no-compile --no-deps -r $(LOCK)
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.ready setup.py elmo_plugin/engine/backends/compiled/kernels.cpp
+$(VENV)/.installed: $(VENV)/.ready setup.py $(wildcard elmo_plugin/engine/backends/compiled/*.cpp elmo_plugin/engine/backends/compiled/*.h)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -25,9 +25,11 @@ ALLENNLP = [
 
 # Kernels of the biLM in C++, for x86-64 with AVX2. Where they cannot be built, the package goes without them: see
 # docs/cpu.md.
+KERNELS = "elmo_plugin/engine/backends/compiled"
 COMPILED = Extension(
     "elmo_plugin.engine.backends.compiled._kernels",
-    ["elmo_plugin/engine/backends/compiled/kernels.cpp"],
+    [f"{KERNELS}/kernels.cpp"],
+    depends=[f"{KERNELS}/{name}.h" for name in ("vectors", "products", "int8_products")],
     extra_compile_args=["-O3", "-std=c++17", "-mavx2", "-mfma", "-mf16c"],
     optional=True,
 )

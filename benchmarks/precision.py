@@ -40,8 +40,8 @@ def layers(bilm: BiLm, sentences: List[List[str]]) -> torch.Tensor:
     return torch.cat(found, dim=1)
 
 
-def rows(name: str, sentences: List[List[str]]) -> Iterator[List[str]]:
-    """One row for each precision and layer."""
+def rows(name: str, sentences: List[List[str]], backend: str) -> Iterator[List[str]]:
+    """One row for each precision and layer. All float64 is computed by the plain backend."""
     options, tensors = read(name)
 
     def build(**changes: str) -> BiLm:
@@ -51,7 +51,7 @@ def rows(name: str, sentences: List[List[str]]) -> Iterator[List[str]]:
 
     expected = layers(build().double(), sentences)
     for precision in PRECISIONS:
-        found = layers(build(backend="cpu", precision=precision), sentences)
+        found = layers(build(backend=backend, precision=precision), sentences)
         for layer in range(1, len(expected)):
             difference = (found[layer] - expected[layer]).abs()
             cosine = torch.cosine_similarity(found[layer], expected[layer], dim=1)
@@ -73,6 +73,7 @@ def main() -> None:
     parser.add_argument("--weights", nargs="+", default=["builtin", "small", "original"])
     parser.add_argument("--sentences", type=int, default=64)
     parser.add_argument("--text", help="tokenised sentences, one a line, in place of made-up ones")
+    parser.add_argument("--backend", default="auto", help="of the engine (default: auto)")
     arguments = parser.parse_args()
     if arguments.text:
         sentences = read_sentences(arguments.text, arguments.sentences)
@@ -88,7 +89,7 @@ def main() -> None:
         "mean cosine",
         "least cosine",
     ]
-    print(table(header, [row for name in arguments.weights for row in rows(name, sentences)]))
+    print(table(header, [row for name in arguments.weights for row in rows(name, sentences, arguments.backend)]))
 
 
 if __name__ == "__main__":

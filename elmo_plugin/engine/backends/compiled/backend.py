@@ -20,8 +20,8 @@ class CompiledBackend(CpuBackend):
     """
     Compiled kernels on CPU. Registered under "compiled".
 
-    Float32 weights without gradients, exact or rounded to float16, in up to two threads; all else is computed as by
-    "cpu".
+    Float32 weights without gradients: exact or rounded to float16 in up to two threads, rounded to int8 in any number
+    of them (two are used), because PyTorch's products in int8 round more. All else is computed as by "cpu".
     """
 
     name = "compiled"
@@ -29,8 +29,11 @@ class CompiledBackend(CpuBackend):
     def unavailable_reason(self) -> Optional[str]:
         return library.unavailable_reason()
 
+    def refuses(self, precision: str) -> Optional[str]:
+        return None if precision == INT8 else super().refuses(precision)
+
     def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
-        if torch.get_num_threads() > MAX_THREADS:
+        if torch.get_num_threads() > MAX_THREADS and any(job.precision != INT8 for job in jobs):
             return CpuBackend().run(jobs, packing, clips)
         return super().run(jobs, packing, clips)
 
@@ -45,7 +48,7 @@ class CompiledBackend(CpuBackend):
         return words.strongest(embedded.contiguous(), convolutions, panels)
 
     def infer(self, job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
-        if job.weights.recurrent.dtype != torch.float32 or job.precision == INT8:
+        if job.weights.recurrent.dtype != torch.float32:
             return super().infer(job, packing, clips)
         made = job.prepared(partial(prepare, job.weights, job.precision), self.name, job.precision)
         return infer(job, packing, clips, made)

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_plugin.engine.backends.base import FLOAT32, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.base import FLOAT16, INT8, Clips, LstmJob, LstmResult, LstmWeights
 from elmo_plugin.engine.backends.compiled import library
+from elmo_plugin.engine.backends.compiled.int8 import Int8Panels, Int8Product
 from elmo_plugin.engine.backends.cpu.inference import blocks_of_steps
 from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Product
 from elmo_plugin.engine.packing import Packing
@@ -18,11 +19,11 @@ class Prepared(NamedTuple):
     # Parameters
 
     input : for the rows of many steps at once.
-    panels : for those of a step.
+    steps : for those of a step.
     """
 
     input: Product
-    panels: library.Panels
+    steps: library.StepWeights
 
 
 def prepare(weights: LstmWeights, precision: str) -> Prepared:
@@ -32,10 +33,13 @@ def prepare(weights: LstmWeights, precision: str) -> Prepared:
     # Parameters
 
     weights : of one layer in one direction.
-    precision : "float32" or "float16".
+    precision : "float32", "float16" or "int8".
     """
-    make = DenseProduct(weights.input.t()) if precision == FLOAT32 else Float16Product(weights.input)
-    return Prepared(make, library.steps_in_panels(weights, library.DTYPES[precision]))
+    if precision == INT8:
+        return Prepared(Int8Product(weights.input), Int8Panels(weights))
+    if precision == FLOAT16:
+        return Prepared(Float16Product(weights.input), library.Panels(weights, torch.float16))
+    return Prepared(DenseProduct(weights.input.t()), library.Panels(weights, torch.float32))
 
 
 def infer(job: LstmJob, packing: Packing, clips: Clips, weights: Prepared) -> LstmResult:
@@ -55,5 +59,5 @@ def infer(job: LstmJob, packing: Packing, clips: Clips, weights: Prepared) -> Ls
         weights.input.add_to(job.inputs[start:end], gates)
         starts = [packing.offsets[step] - start for step in block]
         sizes = [packing.sizes[step] for step in block]
-        library.run_steps(weights.panels, clips, starts, sizes, gates, outputs[start:end], hidden, cell)
+        library.run_steps(weights.steps, clips, starts, sizes, gates, outputs[start:end], hidden, cell)
     return LstmResult(outputs=outputs, hidden=hidden, cell=cell)

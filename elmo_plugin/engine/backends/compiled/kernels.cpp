@@ -5,154 +5,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
-#include <immintrin.h>
+#include "int8_products.h"
+#include "products.h"
+#include "vectors.h"
 
 namespace {
-
-typedef float Vec __attribute__((vector_size(32)));
-typedef int32_t Bits __attribute__((vector_size(32)));
-
-constexpr int64_t kLanes = 8;
-// A panel is a weight's rows 16 by 16, transposed: for each input 16 numbers that lie side by side.
-constexpr int64_t kPanel = 2 * kLanes;
-// Rows of a tile: 12 sums, 2 weights and an input fill the 16 registers.
-constexpr int kRows = 6;
-// Inputs that are summed up at once. A piece of a panel stays in the first cache for all rows, and sums of sums are
-// nearer to the exact ones than long sums.
-constexpr int64_t kDepth = 256;
-// Inputs whose weights are fetched ahead: with few rows the processor's own guess comes too late.
-constexpr int64_t kAhead = 24;
-
-inline Vec load(const float* place) { return (Vec)_mm256_loadu_ps(place); }
-
-inline Vec load(const uint16_t* place) {
-  return (Vec)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(place)));
-}
-
-inline void store(float* place, Vec values) { _mm256_storeu_ps(place, (__m256)values); }
-
-// Write the first `columns` of 16 sums, over what is there or on top of it.
-inline void put(float* out, Vec low, Vec high, int64_t columns, bool add) {
-  if (columns == kPanel) {
-    store(out, add ? load(out) + low : low);
-    store(out + kLanes, add ? load(out + kLanes) + high : high);
-    return;
-  }
-  float sums[kPanel];
-  store(sums, low);
-  store(sums + kLanes, high);
-  for (int64_t column = 0; column < columns; ++column) out[column] = add ? out[column] + sums[column] : sums[column];
-}
-
-// The larger one; what is no number wins.
-inline Vec larger(Vec a, Vec b) { return a > b || a != a ? a : b; }
-
-// The products of `Rows` rows and a piece of a panel.
-template <int Rows, typename Weight>
-inline __attribute__((always_inline)) void products(const float* x, int64_t x_stride, const Weight* panel,
-                                                    int64_t depth, Vec (&low)[Rows], Vec (&high)[Rows]) {
-#pragma GCC unroll 6
-  for (int row = 0; row < Rows; ++row) low[row] = high[row] = Vec{};
-  for (int64_t input = 0; input < depth; ++input) {
-    _mm_prefetch(reinterpret_cast<const char*>(panel + (input + kAhead) * kPanel), _MM_HINT_T0);
-    const Vec left = load(panel + input * kPanel), right = load(panel + input * kPanel + kLanes);
-#pragma GCC unroll 6
-    for (int row = 0; row < Rows; ++row) {
-      const Vec value = (Vec)_mm256_broadcast_ss(x + row * x_stride + input);
-      low[row] += left * value;
-      high[row] += right * value;
-    }
-  }
-}
-
-// out = or += the products of `Rows` rows and a piece of a panel.
-template <int Rows, typename Weight>
-inline void tile(const float* x, int64_t x_stride, const Weight* panel, int64_t depth, float* out, int64_t out_stride,
-                 int64_t columns, bool add) {
-  Vec low[Rows], high[Rows];
-  products(x, x_stride, panel, depth, low, high);
-#pragma GCC unroll 6
-  for (int row = 0; row < Rows; ++row) put(out + row * out_stride, low[row], high[row], columns, add);
-}
-
-// Raise `left` and `right` to the largest of the products of `Rows` windows and a panel.
-template <int Rows>
-inline void largest(const float* x, int64_t channels, const float* panel, int64_t depth, Vec& left, Vec& right) {
-  Vec low[Rows], high[Rows];
-  products(x, channels, panel, depth, low, high);
-#pragma GCC unroll 6
-  for (int row = 0; row < Rows; ++row) {
-    left = larger(low[row], left);
-    right = larger(high[row], right);
-  }
-}
-
-// Calls with the number of rows as a constant, for all of `rows` in tiles that are as even as possible: 8 rows are 4 and
-// 4, not 6 and 2.
-template <typename Call>
-inline void in_tiles(int64_t rows, const Call& call) {
-  const int64_t tiles = (rows + kRows - 1) / kRows;
-  for (int64_t index = 0, row = 0; index < tiles; ++index) {
-    const int64_t count = (rows - row + tiles - index - 1) / (tiles - index);
-    switch (count) {
-      case 1: call(row, std::integral_constant<int, 1>()); break;
-      case 2: call(row, std::integral_constant<int, 2>()); break;
-      case 3: call(row, std::integral_constant<int, 3>()); break;
-      case 4: call(row, std::integral_constant<int, 4>()); break;
-      case 5: call(row, std::integral_constant<int, 5>()); break;
-      default: call(row, std::integral_constant<int, 6>());
-    }
-    row += count;
-  }
-}
-
-// out (rows, outputs) = or += x (rows, inputs) times a weight in panels.
-template <typename Weight>
-void multiply(const float* x, int64_t x_stride, int64_t rows, const Weight* panels, int64_t inputs, int64_t outputs,
-              float* out, int64_t out_stride, bool add) {
-  for (int64_t first = 0; first < outputs; first += kPanel, panels += inputs * kPanel) {
-    const int64_t columns = outputs - first < kPanel ? outputs - first : kPanel;
-    for (int64_t input = 0; input < inputs; input += kDepth) {
-      const int64_t depth = inputs - input < kDepth ? inputs - input : kDepth;
-      in_tiles(rows, [&](int64_t row, auto count) {
-        tile<count()>(x + row * x_stride + input, x_stride, panels + input * kPanel, depth,
-                      out + row * out_stride + first, out_stride, columns, add || input > 0);
-      });
-    }
-  }
-}
-
-// The bounds let numbers that are none pass.
-inline Vec between(Vec x, float low, float high) {
-  const Vec lows = low - (Vec){}, highs = high - (Vec){};
-  x = x < lows ? lows : x;
-  return x > highs ? highs : x;
-}
-
-// exp(x) - 1 for |x| <= 88 to about a unit in the last place, also near 0: with x = n ln 2 + r the series of exp(r) - 1,
-// whose first term left out is below 6e-9 of the value for |r| <= ln 2 / 2.
-inline Vec exp_minus_one(Vec x) {
-  const Vec whole = (Vec)_mm256_round_ps((__m256)(x * 1.44269504f), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first of which has few enough digits for an exact product
-  const Vec r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-  Vec series = r * (1.0f / 5040.0f) + (1.0f / 720.0f);
-  series = series * r + (1.0f / 120.0f);
-  series = series * r + (1.0f / 24.0f);
-  series = series * r + (1.0f / 6.0f);
-  series = series * r + 0.5f;
-  series = series * (r * r) + r;
-  const Bits exponent = ((Bits)_mm256_cvtps_epi32((__m256)whole) + 127) << 23;
-  const Vec power = (Vec)exponent;
-  return series * power + (power - 1.0f);
-}
-
-inline Vec sigmoid(Vec x) { return 1.0f / (2.0f + exp_minus_one(between(-x, -87.0f, 87.0f))); }
-
-inline Vec tanh(Vec x) {
-  const Vec doubled = exp_minus_one(between(x + x, -40.0f, 40.0f));
-  return doubled / (doubled + 2.0f);
-}
 
 // Gates to the new cell state and to what is projected, o * tanh(c), which is written over the gate o.
 inline void cells_of(const Vec i, const Vec f, const Vec g, Vec* o, Vec* cell, float clip) {
@@ -190,26 +47,39 @@ void clip_row(float* row, int64_t width, float bound) {
   }
 }
 
-template <typename Weight>
+// Matrix: of the weights, `Panels` or `Int8Panels`. No projection where `width` is `cells`.
+template <typename Matrix>
 void run(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width, float* gates,
-         float* outputs, const Weight* recurrent, const Weight* projection, float* hidden, float* cell,
+         float* outputs, const Matrix& recurrent, const Matrix& projection, float* hidden, float* cell,
          float cell_clip, float projection_clip) {
   const int64_t all = 4 * cells;
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t rows = sizes[step];
     float* a = gates + starts[step] * all;
     float* output = outputs + starts[step] * width;
-    multiply(hidden, width, rows, recurrent, width, all, a, all, true);
+    recurrent.multiply(hidden, width, rows, width, all, a, all, true);
     for (int64_t row = 0; row < rows; ++row) activate(a + row * all, cell + row * cells, cells, cell_clip);
     const float* emitted = a + 3 * cells;
-    if (projection == nullptr) {
+    if (projection.panels == nullptr) {
       for (int64_t row = 0; row < rows; ++row)
         std::memcpy(output + row * width, emitted + row * all, width * sizeof(float));
     } else {
-      multiply(emitted, all, rows, projection, cells, width, output, width, false);
+      projection.multiply(emitted, all, rows, cells, width, output, width, false);
       for (int64_t row = 0; row < rows; ++row) clip_row(output + row * width, width, projection_clip);
     }
     std::memcpy(hidden, output, rows * width * sizeof(float));
+  }
+}
+
+// Raise `left` and `right` to the largest of the products of `Rows` windows and a panel.
+template <int Rows>
+inline void largest(const float* x, int64_t channels, const float* panel, int64_t depth, Vec& left, Vec& right) {
+  Vec low[Rows], high[Rows];
+  products<Rows, false>(x, channels, panel, depth, Ahead{}, low, high);
+#pragma GCC unroll 6
+  for (int row = 0; row < Rows; ++row) {
+    left = larger(low[row], left);
+    right = larger(high[row], right);
   }
 }
 
@@ -227,15 +97,33 @@ int elmo_can_run() {
 void elmo_steps_float32(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width,
                         float* gates, float* outputs, const float* recurrent, const float* projection, float* hidden,
                         float* cell, float cell_clip, float projection_clip) {
-  run(starts, sizes, steps, cells, width, gates, outputs, recurrent, projection, hidden, cell, cell_clip,
-      projection_clip);
+  run(starts, sizes, steps, cells, width, gates, outputs, Panels<float>{recurrent}, Panels<float>{projection}, hidden,
+      cell, cell_clip, projection_clip);
 }
 
 void elmo_steps_float16(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width,
                         float* gates, float* outputs, const uint16_t* recurrent, const uint16_t* projection,
                         float* hidden, float* cell, float cell_clip, float projection_clip) {
-  run(starts, sizes, steps, cells, width, gates, outputs, recurrent, projection, hidden, cell, cell_clip,
-      projection_clip);
+  run(starts, sizes, steps, cells, width, gates, outputs, Panels<uint16_t>{recurrent}, Panels<uint16_t>{projection},
+      hidden, cell, cell_clip, projection_clip);
+}
+
+// The weights are rounded: panels and the scales of their outputs. numbers, number_scales: room for the inputs of all
+// rows of a step, (rows, inputs rounded up to an even number) and (rows,).
+void elmo_steps_int8(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width,
+                     float* gates, float* outputs, const int8_t* recurrent, const float* recurrent_scales,
+                     const int8_t* projection, const float* projection_scales, int16_t* numbers, float* number_scales,
+                     float* hidden, float* cell, float cell_clip, float projection_clip) {
+  const Rounded room{numbers, number_scales};
+  run(starts, sizes, steps, cells, width, gates, outputs, Int8Panels{recurrent, recurrent_scales, room},
+      Int8Panels{projection, projection_scales, room}, hidden, cell, cell_clip, projection_clip);
+}
+
+// out (rows, outputs) += x (rows, inputs) times a rounded weight; room as above.
+void elmo_add_int8(const float* x, int64_t rows, int64_t inputs, const int8_t* panels, const float* scales,
+                   int64_t outputs, int16_t* numbers, float* number_scales, float* out) {
+  Int8Panels{panels, scales, Rounded{numbers, number_scales}}.multiply(x, inputs, rows, inputs, outputs, out, outputs,
+                                                                        true);
 }
 
 // x: (words, columns, channels), the vectors of the characters. panels: of the filters over (width, channels).
@@ -248,7 +136,7 @@ void elmo_strongest(const float* x, int64_t words, int64_t columns, int64_t chan
     for (int64_t word = 0; word < words; ++word) {
       const float* characters = x + word * columns * channels;
       Vec left = Vec{} - __builtin_inff(), right = left;
-      in_tiles(windows, [&](int64_t window, auto count) {
+      in_tiles<kRows>(windows, [&](int64_t window, auto count) {
         largest<count()>(characters + window * channels, channels, panels, depth, left, right);
       });
       put(out + word * out_stride + first, left, right, count_here, false);

@@ -1,57 +1,70 @@
 """
-The compiled kernels of `kernels.cpp`: weights in panels, and the calls.
+The compiled kernels of `kernels.cpp`: the library, weights in panels, and the calls.
 
 The library is a plain one, called through `ctypes`, which lets other Python threads run meanwhile. Nothing is compiled
 at run time.
 """
 
 import ctypes
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 import torch
 
-from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, Clips, LstmWeights
+from elmo_plugin.engine.backends.base import Clips, LstmWeights
 
-#: what weights may be kept in
-DTYPES = {FLOAT32: torch.float32, FLOAT16: torch.float16}
-
-# Numbers of a panel that lie side by side, as in the library.
-_PANEL = 16
+#: Numbers of a panel that lie side by side, as in the library.
+PANEL = 16
 
 
-class Panels(NamedTuple):
+class StepWeights(ABC):
+    """The weights of the steps of one layer in one direction, as a kernel of the library reads them."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> str:
+        """The name of that kernel."""
+
+    @abstractmethod
+    def tensors(self, rows: int) -> List[Optional[torch.Tensor]]:
+        """What the kernel is given for steps of at most `rows` rows: the weights, and room to work in."""
+
+
+class Panels(StepWeights):
     """
-    The weights of the steps of one layer in one direction: the outputs 16 by 16, each group transposed.
+    Weights in float32 or float16, the outputs 16 by 16, each group transposed.
 
     # Parameters
 
-    recurrent, projection : `(groups, inputs, 16)`, float32 or float16, padded with zeros; `projection` None where there
-        is none.
+    weights : of one layer in one direction.
+    dtype : of the panels.
     """
 
-    recurrent: torch.Tensor
-    projection: Optional[torch.Tensor]
+    def __init__(self, weights: LstmWeights, dtype: torch.dtype) -> None:
+        self._recurrent = in_panels(weights.recurrent, dtype)
+        self._projection = None if weights.projection is None else in_panels(weights.projection, dtype)
 
+    @property
+    def kernel(self) -> str:
+        return "elmo_steps_float16" if self._recurrent.dtype == torch.float16 else "elmo_steps_float32"
 
-def steps_in_panels(weights: LstmWeights, dtype: torch.dtype) -> Panels:
-    """Lay out the weights of the steps once for many calls, in float32 or rounded to float16."""
-    projection = None if weights.projection is None else in_panels(weights.projection, dtype)
-    return Panels(in_panels(weights.recurrent, dtype), projection)
+    def tensors(self, rows: int) -> List[Optional[torch.Tensor]]:
+        return [self._recurrent, self._projection]
 
 
 def in_panels(weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Lay out a weight, `(outputs, inputs)`: `(groups, inputs, 16)`."""
+    """Lay out a weight, `(outputs, inputs)`: `(groups, inputs, 16)`, the last group filled up with zeros."""
     outputs, inputs = weight.shape
-    padded = torch.cat([weight, weight.new_zeros(-outputs % _PANEL, inputs)])
-    return padded.view(-1, _PANEL, inputs).transpose(1, 2).to(dtype).contiguous()
+    padded = torch.cat([weight, weight.new_zeros(-outputs % PANEL, inputs)])
+    return padded.view(-1, PANEL, inputs).transpose(1, 2).to(dtype).contiguous()
 
 
 def run_steps(
-    panels: Panels,
+    weights: StepWeights,
     clips: Clips,
     starts: Sequence[int],
     sizes: Sequence[int],
@@ -65,7 +78,7 @@ def run_steps(
 
     # Parameters
 
-    panels : the weights.
+    weights : of the layer.
     clips : the bounds.
     starts, sizes : first token, and number of running rows, of each step in the order of processing.
     gates : `(tokens, 4 cells)`, bias and product of the inputs; written over.
@@ -74,11 +87,11 @@ def run_steps(
     """
     library = load()
     assert library is not None
-    call = library.elmo_steps_float16 if panels.recurrent.dtype == torch.float16 else library.elmo_steps_float32
     for tensor in (gates, outputs, hidden, cell):
         assert tensor.dtype == torch.float32 and tensor.is_contiguous() and tensor.device.type == "cpu"
     count = len(sizes)
-    call(
+    tensors = weights.tensors(max(sizes))
+    getattr(library, weights.kernel)(
         (ctypes.c_int64 * count)(*starts),
         (ctypes.c_int64 * count)(*sizes),
         count,
@@ -86,8 +99,7 @@ def run_steps(
         hidden.shape[1],
         gates.data_ptr(),
         outputs.data_ptr(),
-        panels.recurrent.data_ptr(),
-        None if panels.projection is None else panels.projection.data_ptr(),
+        *[None if tensor is None else tensor.data_ptr() for tensor in tensors],
         hidden.data_ptr(),
         cell.data_ptr(),
         float("inf") if clips.cell is None else clips.cell,
@@ -151,9 +163,13 @@ def load() -> Any:
         if not library.elmo_can_run():
             return None
         pointer, number, bound = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-        steps: List[Any] = [pointer] * 2 + [number] * 3 + [pointer] * 6 + [bound] * 2
-        for call in (library.elmo_steps_float32, library.elmo_steps_float16):
-            call.argtypes, call.restype = steps, None
+        for name, weights in (("float32", 2), ("float16", 2), ("int8", 6)):
+            steps = getattr(library, f"elmo_steps_{name}")
+            steps.argtypes = [pointer] * 2 + [number] * 3 + [pointer] * (2 + weights + 2) + [bound] * 2
+            steps.restype = None
+        add = library.elmo_add_int8
+        add.argtypes = [pointer, number, number, pointer, pointer, number, pointer, pointer, pointer]
+        add.restype = None
         convolve = library.elmo_strongest
         convolve.argtypes = [pointer, number, number, number, pointer, number, number, pointer, number]
         convolve.restype = None

@@ -14,8 +14,9 @@ from elmo_plugin.engine.backends.cpu.products import Products
 from elmo_plugin.engine.backends.gates import clip_
 from elmo_plugin.engine.packing import Packing
 
-# Tokens whose input products are made at once: enough for products at full speed, 64 MiB of gates for 4096 cells.
-BLOCK_TOKENS = 1024
+# Tokens whose input products are made at once: enough for products at full speed, and 32 MiB of gates for 4096 cells,
+# which the allocator gives again without asking the system for fresh pages.
+BLOCK_TOKENS = 512
 
 
 def blocks_of_steps(packing: Packing, reverse: bool) -> Iterator[List[int]]:

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from elmo_plugin.engine import backends
-from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, Convolution
+from elmo_plugin.engine.backends.base import FLOAT16, INT8, Convolution
 from elmo_plugin.engine.backends.compiled import backend, library
+from elmo_plugin.engine.backends.cpu import products
 from elmo_plugin.engine.evidence import Derived
 from tests.engine.backends.jobs import all_of, one_job
 from tests.engine.tolerance import BACKEND, assert_close
@@ -72,15 +73,41 @@ def test_float16_is_near_and_not_equal(calls, cells, projection):
     assert calls
 
 
-@pytest.mark.parametrize(
-    "others", [{"dtype": torch.float64}, {"dtype": torch.float16}, {"precision": INT8}], ids=["double", "half", "int8"]
-)
-def test_what_it_has_no_kernel_for_is_left_to_the_plain_backend(calls, others):
-    if backends.get("cpu").refuses(others.get("precision", FLOAT32)) is not None:
-        pytest.skip("no int8 here")
+@pytest.mark.parametrize("cells,projection", [(30, 12), (64, 32), (5, None), (16, None)])
+def test_int8_is_near_and_not_equal(calls, cells, projection):
+    for memo in (None, Derived()):
+        found = outputs_of(job(memo, INT8, cells=cells, projection=projection)).double()
+        exact = outputs_of(job(dtype=torch.float64, cells=cells, projection=projection), "reference")
 
-    assert torch.equal(outputs_of(job(**others)), outputs_of(job(**others), "cpu"))
+        assert 0 < float((found - exact).abs().max()) <= 5e-2
+    assert calls
+
+
+def test_int8_needs_nothing_of_pytorch(monkeypatch):
+    monkeypatch.setattr(products, "unavailable_reason", lambda precision: "no FBGEMM")
+
+    assert backends.get("compiled").refuses(INT8) is None
+    assert backends.get("compiled").refuses(FLOAT16) == "no FBGEMM"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_what_it_has_no_kernel_for_is_left_to_the_plain_backend(calls, dtype):
+    assert torch.equal(outputs_of(job(dtype=dtype)), outputs_of(job(dtype=dtype), "cpu"))
     assert not calls
+
+
+def test_int8_gives_the_same_bits_on_any_number_of_threads(calls):
+    before = torch.get_num_threads()
+    found = []
+    for threads in (1, 2, 4):
+        torch.set_num_threads(threads)
+        try:
+            found.append(outputs_of(job(precision=INT8)))
+        finally:
+            torch.set_num_threads(before)
+
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+    assert len(calls) == 3
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])

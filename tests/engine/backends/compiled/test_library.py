@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from elmo_plugin.engine import backends
 from elmo_plugin.engine.backends.base import Clips, LstmWeights
 from elmo_plugin.engine.backends.compiled import library
-from tests.engine.backends.jobs import can_run
+from tests.engine.backends.jobs import LOOSE, can_run
 from tests.engine.tolerance import assert_close
 
 needs_the_kernels = pytest.mark.skipif(not can_run("compiled"), reason="no compiled kernels here")
@@ -60,8 +60,7 @@ def test_panels_hold_each_weight_once():
 def one_step(gates, hidden, cell, weights, clips, dtype=torch.float32):
     outputs = torch.full((len(gates), hidden.shape[1]), math.nan)
     gates, hidden, cell = gates.clone(), hidden.clone(), cell.clone()
-    panels = library.steps_in_panels(weights, dtype)
-    library.run_steps(panels, clips, [0], [len(gates)], gates, outputs, hidden, cell)
+    library.run_steps(library.Panels(weights, dtype), clips, [0], [len(gates)], gates, outputs, hidden, cell)
     return outputs, hidden, cell
 
 
@@ -99,6 +98,24 @@ def test_a_step_of_any_size(dtype, rows, cells, projection, clip, seed):
     assert_close(c.double(), expected_c, 2e-6)
     assert_close(outputs.double(), expected, 2e-6)
     assert torch.equal(h, outputs)
+
+
+@needs_the_kernels
+@pytest.mark.parametrize("rows", [1, 7, 20, 40])
+def test_a_step_with_weights_that_no_cache_holds(rows):
+    """What comes next is fetched ahead by several tiles together."""
+    cells, width = 2048, 264
+    weights = LstmWeights(
+        draw(1, 1), draw(4 * cells, width) * width**-0.5, draw(1), draw(width, cells, seed=1) * cells**-0.5
+    )
+    assert weights.recurrent.numel() * weights.recurrent.element_size() > 8 << 20
+
+    outputs = one_step(torch.zeros(rows, 4 * cells), draw(rows, width), draw(rows, cells), weights, LOOSE)[0]
+
+    i, f, g, o = (draw(rows, width).double() @ weights.recurrent.double().t()).split(cells, dim=1)
+    c = (i.sigmoid() * g.tanh() + f.sigmoid() * draw(rows, cells)).clamp(-3, 3)
+    expected = (o.sigmoid() * c.tanh()) @ weights.projection.double().t()
+    assert_close(outputs.double(), expected.clamp(-3, 3), 2e-6)
 
 
 @needs_the_kernels
