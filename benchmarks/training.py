@@ -1,5 +1,6 @@
 """
-How fast a biLM is trained: this package, the same with a loop over steps and autograd, and bilm-tf, in turns.
+How fast a biLM is trained: this package, the same with a loop over steps and autograd, the same with AllenNLP's loop,
+and bilm-tf, in turns.
 
     python benchmarks/training.py --threads 2 --bilm-tf bilm-tf/bin/python
 
@@ -16,10 +17,16 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 import numpy as np
 import torch
+from allennlp.modules.lstm_cell_with_projection import LstmCellWithProjection
+
+from elmo_plugin.engine import backends
+from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult
+from elmo_plugin.engine.backends.reference import ReferenceBackend
+from elmo_plugin.engine.packing import Packing
 
 UNITS = {"few": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]]}
 UNITS["full"] = [*UNITS["few"], [6, 512], [7, 1024]]
@@ -45,8 +52,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text, vocab = make_text(args, Path(folder))
         batches = make_batches(args, text, vocab)
-        backends = {"elmo_plugin": "cpu", "autograd loop": "reference"}
-        peers: List[Any] = [OwnPeer(name, args, vocab, backend) for name, backend in backends.items()]
+        peers: List[Any] = [
+            OwnPeer("elmo_plugin", args, vocab, backends.get("cpu")),
+            OwnPeer("autograd loop", args, vocab, backends.get("reference")),
+            OwnPeer("AllenNLP's loop", args, vocab, AllenNlpLoop()),
+        ]
         if args.bilm_tf:
             peers.append(BilmTfPeer(args, batches, len(vocab), Path(folder)))
         times: Dict[str, List[float]] = {peer.name: [] for peer in peers}
@@ -84,10 +94,48 @@ def make_batches(args: argparse.Namespace, sentences: List[List[str]], vocab: Di
     return [to_tensors(batch, table) for _, batch in zip(range(args.rounds + 1), found)]
 
 
-class OwnPeer:
-    """The model of this package, with one of its backends."""
+class AllenNlpLoop(ReferenceBackend):
+    """Layers by AllenNLP's `LstmCellWithProjection`, which goes from step to step and leaves the rest to autograd."""
 
-    def __init__(self, name: str, args: argparse.Namespace, vocab: Dict[str, int], backend: str) -> None:
+    name = "allennlp"
+
+    def __init__(self) -> None:
+        self._cells: Dict[Any, LstmCellWithProjection] = {}  # their own weights are not used
+
+    def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
+        return [self._run(job, packing, clips) for job in jobs]
+
+    def _run(self, job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
+        weights, (rows, cells) = job.weights, job.cell.shape
+        assert weights.projection is not None and not job.reverse and set(packing.sizes) == {rows}
+        sizes = (weights.input.shape[1], job.hidden.shape[1], cells)
+        if sizes not in self._cells:
+            bounds = {"memory_cell_clip_value": clips.cell, "state_projection_clip_value": clips.projection}
+            self._cells[sizes] = LstmCellWithProjection(*sizes, **bounds)
+        own = {
+            "input_linearity.weight": weights.input,
+            "state_linearity.weight": weights.recurrent,
+            "state_linearity.bias": weights.bias,
+            "state_projection.weight": weights.projection,
+        }
+        inputs = job.inputs.view(packing.steps, rows, -1).transpose(0, 1)
+        state = (job.hidden[None], job.cell[None])
+        outputs, (hidden, memory) = torch.func.functional_call(
+            self._cells[sizes], own, (inputs, [packing.steps] * rows, state)
+        )
+        return LstmResult(outputs.transpose(0, 1).flatten(0, 1), hidden[0], memory[0])
+
+
+class OwnPeer:
+    """
+    The model of this package.
+
+    # Parameters
+
+    backend : what computes its layers.
+    """
+
+    def __init__(self, name: str, args: argparse.Namespace, vocab: Dict[str, int], backend: Backend) -> None:
         from allennlp.data import Vocabulary
 
         from elmo_plugin.models.elmo_language_model import ElmoLanguageModel
@@ -100,8 +148,9 @@ class OwnPeer:
             bilm_options(args, 262),
             n_negative_samples=args.negatives,
             loss_scale=float(args.steps),
-            backend=backend,
+            backend="reference",
         ).train()
+        self._model.bilm.lstm._backend = backend  # AllenNLP's loop is none of the registered ones
         self._optimizer = torch.optim.Adagrad(self._model.parameters(), lr=0.2, initial_accumulator_value=1.0)
         self._scale = args.steps
 
