@@ -5,9 +5,9 @@ from typing import Any, List, Optional, Sequence
 
 import torch
 
-from elmo_plugin.engine.backends.base import INT8, Clips, Convolution, LstmJob, LstmResult
+from elmo_plugin.engine.backends.base import FLOAT32, INT8, Clips, Convolution, LstmJob, LstmResult
 from elmo_plugin.engine.backends.compiled import library, words
-from elmo_plugin.engine.backends.compiled.inference import infer, prepare
+from elmo_plugin.engine.backends.compiled.inference import as_they_are, infer, prepare
 from elmo_plugin.engine.backends.cpu import CpuBackend
 from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
@@ -50,5 +50,7 @@ class CompiledBackend(CpuBackend):
     def infer(self, job: LstmJob, packing: Packing, clips: Clips) -> LstmResult:
         if job.weights.recurrent.dtype != torch.float32:
             return super().infer(job, packing, clips)
-        made = job.prepared(partial(prepare, job.weights, job.precision), self.name, job.precision)
+        made = as_they_are(job.weights) if job.precision == FLOAT32 and packing.rows == 1 else None
+        if made is None:
+            made = job.prepared(partial(prepare, job.weights, job.precision), self.name, job.precision)
         return infer(job, packing, clips, made)

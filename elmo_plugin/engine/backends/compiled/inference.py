@@ -1,6 +1,6 @@
 """A layer in one direction without gradients: a product for the inputs of many steps, then these steps in one call."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 
@@ -42,13 +42,26 @@ def prepare(weights: LstmWeights, precision: str) -> Prepared:
     return Prepared(DenseProduct(weights.input.t()), library.Panels(weights, torch.float32))
 
 
+def as_they_are(weights: LstmWeights) -> Optional[Prepared]:
+    """
+    Take float32 weights for steps of a single row without copying any; None where they do not lie as the kernel reads.
+
+    # Parameters
+
+    weights : of one layer in one direction.
+    """
+    if not all(tensor is None or tensor.is_contiguous() for tensor in (weights.recurrent, weights.projection)):
+        return None
+    return Prepared(DenseProduct(weights.input.t()), library.Plain(weights))
+
+
 def infer(job: LstmJob, packing: Packing, clips: Clips, weights: Prepared) -> LstmResult:
     """
     Run a job.
 
     # Parameters
 
-    weights : what `prepare` made of the job's.
+    weights : what `prepare` or `as_they_are` made of the job's.
     """
     outputs = job.inputs.new_empty((packing.tokens, job.hidden.shape[1]))
     hidden = job.hidden.clone(memory_format=torch.contiguous_format)

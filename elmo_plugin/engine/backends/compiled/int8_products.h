@@ -101,7 +101,7 @@ struct Rounded {
 
 // A weight, (outputs, inputs), in panels: for each two inputs the two numbers of 16 outputs side by side.
 struct Int8Panels {
-  const int8_t* panels;
+  const int8_t* weights;
   const float* scales;  // of the outputs, up to a multiple of 16
   Rounded room;
 
@@ -111,7 +111,7 @@ struct Int8Panels {
     const int64_t even = inputs + inputs % 2;
     for (int64_t row = 0; row < rows; ++row)
       room.scales[row] = round_row(x + row * x_stride, inputs, room.numbers + row * even);
-    const int8_t* panel = panels;
+    const int8_t* panel = weights;
     for (int64_t first = 0; first < outputs; first += kPanel, panel += even * kPanel) {
       const int64_t columns = outputs - first < kPanel ? outputs - first : kPanel;
       for (int64_t input = 0; input < even; input += kInt8Depth) {

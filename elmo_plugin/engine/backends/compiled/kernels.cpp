@@ -7,6 +7,7 @@
 #include <cstring>
 #include "int8_products.h"
 #include "products.h"
+#include "single_row.h"
 #include "vectors.h"
 
 namespace {
@@ -47,7 +48,7 @@ void clip_row(float* row, int64_t width, float bound) {
   }
 }
 
-// Matrix: of the weights, `Panels` or `Int8Panels`. No projection where `width` is `cells`.
+// Matrix: of the weights, `Panels`, `Int8Panels` or `Plain`. No projection where `width` is `cells`.
 template <typename Matrix>
 void run(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width, float* gates,
          float* outputs, const Matrix& recurrent, const Matrix& projection, float* hidden, float* cell,
@@ -60,7 +61,7 @@ void run(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cel
     recurrent.multiply(hidden, width, rows, width, all, a, all, true);
     for (int64_t row = 0; row < rows; ++row) activate(a + row * all, cell + row * cells, cells, cell_clip);
     const float* emitted = a + 3 * cells;
-    if (projection.panels == nullptr) {
+    if (projection.weights == nullptr) {
       for (int64_t row = 0; row < rows; ++row)
         std::memcpy(output + row * width, emitted + row * all, width * sizeof(float));
     } else {
@@ -99,6 +100,14 @@ void elmo_steps_float32(const int64_t* starts, const int64_t* sizes, int64_t ste
                         float* cell, float cell_clip, float projection_clip) {
   run(starts, sizes, steps, cells, width, gates, outputs, Panels<float>{recurrent}, Panels<float>{projection}, hidden,
       cell, cell_clip, projection_clip);
+}
+
+// recurrent, projection: as they are, (outputs, inputs). For steps of a single row.
+void elmo_steps_single(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width,
+                       float* gates, float* outputs, const float* recurrent, const float* projection, float* hidden,
+                       float* cell, float cell_clip, float projection_clip) {
+  run(starts, sizes, steps, cells, width, gates, outputs, Plain{recurrent}, Plain{projection}, hidden, cell, cell_clip,
+      projection_clip);
 }
 
 void elmo_steps_float16(const int64_t* starts, const int64_t* sizes, int64_t steps, int64_t cells, int64_t width,

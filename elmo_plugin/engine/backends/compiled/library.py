@@ -56,10 +56,31 @@ class Panels(StepWeights):
         return [self._recurrent, self._projection]
 
 
+class Plain(StepWeights):
+    """
+    Float32 weights as they are, for steps of a single row.
+
+    # Parameters
+
+    weights : of one layer in one direction, contiguous.
+    """
+
+    kernel = "elmo_steps_single"
+
+    def __init__(self, weights: LstmWeights) -> None:
+        self._weights = [weights.recurrent, weights.projection]
+        assert all(weight is None or weight.is_contiguous() for weight in self._weights)
+
+    def tensors(self, rows: int) -> List[Optional[torch.Tensor]]:
+        assert rows == 1
+        return self._weights
+
+
 def in_panels(weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Lay out a weight, `(outputs, inputs)`: `(groups, inputs, 16)`, the last group filled up with zeros."""
     outputs, inputs = weight.shape
-    padded = torch.cat([weight, weight.new_zeros(-outputs % PANEL, inputs)])
+    rest = -outputs % PANEL
+    padded = torch.cat([weight, weight.new_zeros(rest, inputs)]) if rest else weight.contiguous()
     return padded.view(-1, PANEL, inputs).transpose(1, 2).to(dtype).contiguous()
 
 
@@ -163,7 +184,7 @@ def load() -> Any:
         if not library.elmo_can_run():
             return None
         pointer, number, bound = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-        for name, weights in (("float32", 2), ("float16", 2), ("int8", 6)):
+        for name, weights in (("float32", 2), ("single", 2), ("float16", 2), ("int8", 6)):
             steps = getattr(library, f"elmo_steps_{name}")
             steps.argtypes = [pointer] * 2 + [number] * 3 + [pointer] * (2 + weights + 2) + [bound] * 2
             steps.restype = None

@@ -55,7 +55,7 @@ inline void tile(const float* x, int64_t x_stride, const Weight* panel, int64_t 
 // A weight, (outputs, inputs), in panels.
 template <typename Weight>
 struct Panels {
-  const Weight* panels;
+  const Weight* weights;
 
   // out (rows, outputs) = or += x (rows, inputs) times the weight.
   void multiply(const float* x, int64_t x_stride, int64_t rows, int64_t inputs, int64_t outputs, float* out,
@@ -72,7 +72,7 @@ struct Panels {
   template <bool kFetch>
   void each_panel(const float* x, int64_t x_stride, int64_t rows, int64_t inputs, int64_t outputs, float* out,
                   int64_t out_stride, bool add, int64_t step) const {
-    const Weight* panel = panels;
+    const Weight* panel = weights;
     for (int64_t first = 0; first < outputs; first += kPanel, panel += inputs * kPanel) {
       const int64_t columns = outputs - first < kPanel ? outputs - first : kPanel;
       for (int64_t input = 0; input < inputs; input += kDepth) {

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -71,6 +72,28 @@ def test_float16_is_near_and_not_equal(calls, cells, projection):
 
         assert 0 < float((found - exact).abs().max()) <= 2e-3
     assert calls
+
+
+@pytest.mark.parametrize("cells,projection", [(30, 12), (64, 40), (5, None), (16, None)])
+def test_a_single_row_needs_no_second_copy_of_the_weights(monkeypatch, calls, cells, projection):
+    monkeypatch.setattr(backend, "prepare", lambda *arguments: pytest.fail("weights were laid out"))
+    alone = one_job([7], Derived(), cells=cells, projection=projection)
+
+    found = all_of(alone, [7], "compiled")
+
+    assert calls == ["run_steps"]
+    assert_close(found, all_of(alone, [7], "reference"), BACKEND[torch.float32])
+
+
+def test_a_single_row_of_weights_that_do_not_lie_side_by_side(calls):
+    alone = one_job([7])
+    for part in ("recurrent", "projection"):
+        spread = getattr(alone.weights, part).t().contiguous().t()
+        assert not spread.is_contiguous()
+        spread_job = replace(alone, weights=replace(alone.weights, **{part: spread}))
+
+        assert_close(all_of(spread_job, [7], "compiled"), all_of(alone, [7], "reference"), BACKEND[torch.float32])
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("cells,projection", [(30, 12), (64, 32), (5, None), (16, None)])

@@ -57,11 +57,31 @@ def test_panels_hold_each_weight_once():
     assert not panels.transpose(1, 2).reshape(48, 5)[37:].any()
 
 
-def one_step(gates, hidden, cell, weights, clips, dtype=torch.float32):
+def one_step(gates, hidden, cell, weights, clips, dtype=torch.float32, as_they_are=False):
     outputs = torch.full((len(gates), hidden.shape[1]), math.nan)
     gates, hidden, cell = gates.clone(), hidden.clone(), cell.clone()
-    library.run_steps(library.Panels(weights, dtype), clips, [0], [len(gates)], gates, outputs, hidden, cell)
+    given = library.Plain(weights) if as_they_are else library.Panels(weights, dtype)
+    library.run_steps(given, clips, [0], [len(gates)], gates, outputs, hidden, cell)
     return outputs, hidden, cell
+
+
+@needs_the_kernels
+@settings(deadline=None, max_examples=60)
+@given(cells=st.integers(1, 80), projection=st.none() | st.integers(1, 80), seed=st.integers(0, 99))
+def test_a_step_of_a_single_row_with_weights_as_they_are(cells, projection, seed):
+    width = cells if projection is None else projection
+    weights = LstmWeights(
+        input=draw(1, 1),
+        recurrent=draw(4 * cells, width, seed=seed) * width**-0.5,
+        bias=draw(1),
+        projection=None if projection is None else draw(projection, cells, seed=seed + 1) * cells**-0.5,
+    )
+    given_state = draw(1, 4 * cells, seed=seed + 2), draw(1, width), draw(1, cells, seed=seed + 3)
+
+    found = one_step(*given_state, weights, LOOSE, as_they_are=True)
+
+    for part, expected in zip(found, one_step(*given_state, weights, LOOSE)):
+        assert_close(part, expected, 2e-6)
 
 
 @needs_the_kernels
