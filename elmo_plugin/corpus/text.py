@@ -7,7 +7,7 @@ import logging
 import os
 import zlib
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -71,7 +71,8 @@ class Corpus:
     source : file, folder, glob pattern or a list of these; names that end in `.gz` are decompressed.
     max_sentences : keep only the first sentences, in the order of the files.
     block_sentences : sentences held in memory at a time, and the range within which they are shuffled.
-    worker : `(index, count)`: of several workers, read only this one's share (whole shards when there are enough).
+    worker : `(index, count)`: of several workers, read only this one's share: whole shards when enough of them hold a
+        sentence.
     read_lines : yields the words of each line of a shard, none for a line that is no sentence; by default words are
         separated by white space. It is given what `source` names as it is: a folder may be one data set.
     """
@@ -93,16 +94,18 @@ class Corpus:
         self._max_sentences = max_sentences
         self._block_sentences = block_sentences
         self._read_lines = _read_lines if read_lines is None else read_lines
-        index, count = worker
-        self._by_file = count > 1 and len(self.files) >= count and max_sentences is None
-        if self._by_file:
-            self.files = self.files[index::count]
-        self._worker = (0, 1) if self._by_file else worker
-        self._lengths: Optional[Dict[Shard, List[np.ndarray]]] = None
+        self._worker = worker
+        # By the place of a file, not by its name: it may be given twice.
+        self._lengths: Optional[List[List[np.ndarray]]] = None
         self._lines = 0
         self._counted_lines = 0
-        self._taken: Optional[Dict[Shard, int]] = None
+        self._taken: Optional[List[int]] = None
         self._skipped: Set[Shard] = set()
+        index, count = worker
+        if 1 < count <= len(self.files) and max_sentences is None:
+            held = [file for file in self.files if self._holds_a_sentence(file)]
+            if len(held) >= count:
+                self.files, self._worker = held[index::count], (0, 1)
 
     @property
     def lines(self) -> int:
@@ -114,8 +117,8 @@ class Corpus:
         random = None if seed is None else np.random.default_rng(seed)
         limits = self._limits()
         self._lines = 0
-        for file in self._ordered_files(random):
-            for block in self._file_blocks(file, limits):
+        for place in self._order(random):
+            for block in self._file_blocks(place, limits):
                 order = range(len(block)) if random is None else random.permutation(len(block)).tolist()
                 yield [block[i] for i in order]
 
@@ -123,50 +126,62 @@ class Corpus:
         """Yield the numbers of words of the same sentences, in the same blocks and order, without reading again."""
         random = None if seed is None else np.random.default_rng(seed)
         counted = self._count()
-        for file in self._ordered_files(random):
-            for block in counted[file]:
+        for place in self._order(random):
+            for block in counted[place]:
                 yield block if random is None else block[random.permutation(len(block))]
 
     def counts(self) -> CorpusCounts:
-        """Count lines, sentences and tokens (words, without boundaries); reads the text once."""
-        blocks = [block for file in self._count().values() for block in file]
+        """
+        Count lines, sentences and tokens (words, without boundaries); reads the text once.
+
+        # Raises
+
+        `FormatError` where there is no sentence.
+        """
+        blocks = [block for of_file in self._count() for block in of_file]
+        if not blocks:
+            raise self.empty_error()
         return CorpusCounts(self._counted_lines, sum(map(len, blocks)), int(sum(block.sum() for block in blocks)))
 
     def empty_error(self) -> FormatError:
         """What to raise where a text without a sentence is of no use."""
+        index, count = self._worker
+        if count > 1:
+            return FormatError(
+                f"corpus: {self.source!r}: holds no sentence for process {index + 1} of {count}; each needs one. "
+                "Use fewer processes, or more text."
+            )
         return FormatError(f"corpus: {self.source!r}: all {len(self.files)} files are empty, expected sentences.")
 
-    def _ordered_files(self, random: Optional[np.random.Generator]) -> List[Shard]:
-        if random is None:
-            return self.files
-        return [self.files[i] for i in random.permutation(len(self.files))]
+    def _order(self, random: Optional[np.random.Generator]) -> List[int]:
+        """The places of the files, in the order in which they are read."""
+        return list(range(len(self.files))) if random is None else random.permutation(len(self.files)).tolist()
 
-    def _count(self) -> Dict[Shard, List[np.ndarray]]:
+    def _count(self) -> List[List[np.ndarray]]:
         if self._lengths is None:
             self._lines = 0
-            lengths = {}
+            lengths = []
             limits = self._limits()
-            for file in self.files:
-                blocks = self._file_blocks(file, limits)
-                lengths[file] = [np.fromiter(map(len, block), np.int32, len(block)) for block in blocks]
-            if not any(lengths.values()):
-                raise self.empty_error()
+            for place in self._order(None):
+                blocks = self._file_blocks(place, limits)
+                lengths.append([np.fromiter(map(len, block), np.int32, len(block)) for block in blocks])
             self._lengths, self._counted_lines = lengths, self._lines
         return self._lengths
 
-    def _limits(self) -> Optional[Dict[Shard, int]]:
+    def _limits(self) -> Optional[List[int]]:
         """Sentences to take from each file when there is a maximum."""
         if self._max_sentences is not None and self._taken is None:
             left = self._max_sentences
-            self._taken = {}
+            self._taken = []
             for file in self.files:
-                self._taken[file] = left and sum(1 for _ in zip(range(left), filter(None, self._read_lines(file))))
-                left -= self._taken[file]
+                self._taken.append(left and sum(1 for _ in zip(range(left), filter(None, self._read_lines(file)))))
+                left -= self._taken[-1]
         return self._taken
 
-    def _file_blocks(self, file: Shard, limits: Optional[Dict[Shard, int]]) -> Iterator[List[List[str]]]:
+    def _file_blocks(self, place: int, limits: Optional[List[int]]) -> Iterator[List[List[str]]]:
+        file = self.files[place]
         index, count = self._worker
-        limit = None if limits is None else limits[file]
+        limit = None if limits is None else limits[place]
         block: List[List[str]] = []
         number = -1
         for words in self._read_lines(file):
@@ -183,7 +198,17 @@ class Corpus:
                     block = []
         if block:
             yield block
-        if number < 0 and file not in self._skipped:
+        if number < 0:
+            self._warn_of_empty(file)
+
+    def _holds_a_sentence(self, file: Shard) -> bool:
+        if any(self._read_lines(file)):
+            return True
+        self._warn_of_empty(file)
+        return False
+
+    def _warn_of_empty(self, file: Shard) -> None:
+        if file not in self._skipped:
             self._skipped.add(file)
             logger.warning("corpus: %s holds no sentence; skipped", file)
 

@@ -135,3 +135,25 @@ def test_broken_files_are_named(folder):
     (folder / "cut.txt.gz").write_bytes((folder / "a.txt.gz").read_bytes()[:-12])
     with pytest.raises(ValueError, match="cut.txt.gz: behind line .*expected a complete gzip file"):
         flat(Corpus(folder / "cut.txt.gz"))
+
+
+@pytest.mark.parametrize("count", [None, 3, 5])
+def test_a_file_that_is_given_twice_is_read_and_counted_twice(folder, count):
+    corpus = Corpus([folder / "b.txt", folder / "a.txt.gz", folder / "b.txt"], max_sentences=count)
+    expected = (TEXT[2:] + TEXT)[:count]
+
+    assert flat(corpus) == expected
+    assert corpus.counts()[1:] == (len(expected), sum(map(len, expected)))
+    assert np.concatenate(list(corpus.lengths(1))).tolist() == [len(words) for words in flat(corpus, 1)]
+
+
+def test_shards_without_a_sentence_are_no_share(tmp_path, caplog):
+    """Else a worker would have nothing to do, and the others wait for it."""
+    for name, text in (("a", "one\ntwo\n"), ("b", " \n"), ("c", ""), ("d", "three\n")):
+        (tmp_path / name).write_text(text)
+    shares = [flat(Corpus(tmp_path, worker=(index, 2))) for index in range(2)]
+    assert shares == [[["one"], ["two"]], [["three"]]]
+    assert "b holds no sentence; skipped" in caplog.text
+
+    three = [flat(Corpus(tmp_path, worker=(index, 3))) for index in range(3)]
+    assert sorted(words for share in three for words in share) == [["one"], ["three"], ["two"]]
