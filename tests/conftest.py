@@ -6,6 +6,7 @@ from typing import Callable, Iterator, List
 
 import pytest
 import torch
+from hypothesis import settings
 
 from elmo_plugin.engine import backends
 from elmo_plugin.engine.errors import BackendUnavailableError
@@ -30,6 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("any machine", deadline=None)  # none fails because the machine is busy
+    settings.load_profile("any machine")
     known = {*backends.names(), "cuda"}  # "cuda" also stands for the device of the tests marked gpu
     unknown = set(config.getoption("--require-backend")) - known
     if unknown:

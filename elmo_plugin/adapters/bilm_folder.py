@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
+from elmo_plugin.corpus.vocabulary import write_vocabulary
 from elmo_plugin.formats import write_weights
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.weight_set import WeightSet
@@ -28,10 +29,8 @@ def write_bilm_folder(
     folder = Path(folder)
     write_weights(weights, folder / "weights.hdf5")
     if weights.vocabulary is not None:
-        # read as bilm-tf's `Vocabulary` does: one word a line
-        text = "".join(word + "\n" for word in weights.vocabulary)
         with replacing(folder / "vocabulary.txt") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            write_vocabulary(weights.vocabulary, temporary)
     card = folder / "README.md"
     if not card.exists():  # it may have been completed by hand
         with replacing(card) as temporary:

@@ -31,11 +31,13 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     """Build, write and report."""
     from elmo_plugin.corpus.text import Corpus
     from elmo_plugin.corpus.vocabulary import build_vocabulary, write_vocabulary
+    from elmo_plugin.formats.atomic import replacing
 
     corpus = Corpus(args.corpus)
     _check_output(args.output, corpus.files)
     report = build_vocabulary(corpus, args.max_size, args.min_count)
-    write_vocabulary(report.words, args.output)
+    with replacing(args.output) as part:
+        write_vocabulary(report.words, part)
     unknown = report.tokens - report.covered_tokens
     print(f"lines           {report.lines:>15,}")
     print(f"sentences       {report.sentences:>15,}")

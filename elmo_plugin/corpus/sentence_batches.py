@@ -24,7 +24,8 @@ def sentence_batches(
     is_skipped: Optional[Callable[[], bool]] = None,
 ) -> Iterator[Optional[StreamBatch]]:
     """
-    Sort the sentences of each block by length and cut it into batches.
+    Sort the sentences of each block by length and cut it into batches. The rows of a batch are good until the next one
+    is asked for.
 
     # Parameters
 
@@ -43,6 +44,7 @@ def sentence_batches(
                 yield None
                 continue
             group = groups[index].tolist()
+            block[0].block.begin_batch()
             batch = StreamBatch.empty(rows, max(block[number].tokens for number in group))
             for row, number in enumerate(group):
                 sentence = block[number]

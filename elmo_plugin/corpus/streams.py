@@ -94,26 +94,34 @@ class StreamBatch(NamedTuple):
 
 class LazyBlock:
     """
-    The sentences of a block, turned into rows of the word table when the first of them is needed.
+    The sentences of a block, turned into rows of the word table when the first of them is needed, and again when the
+    table has forgotten its words.
 
     # Parameters
 
     block : lists of words.
+    table : gives the rows.
     """
 
     def __init__(self, block: List[List[str]], table: WordTable) -> None:
         self._block = block
         self._table = table
-        self._encoded: Optional[List[np.ndarray]] = None
+        self._encoded: List[np.ndarray] = []
+        self._generation: Optional[int] = None
 
     def sentences(self) -> Iterator["LazySentence"]:
         """Each sentence, in order."""
         return (LazySentence(self, place, len(words) + 1) for place, words in enumerate(self._block))
 
     def __getitem__(self, index: int) -> np.ndarray:
-        if self._encoded is None:
+        if self._generation != self._table.generation:
             self._encoded = encode_block(self._block, self._table)
+            self._generation = self._table.generation
         return self._encoded[index]
+
+    def begin_batch(self) -> None:
+        """Let the table forget its words if it is full. The rows of earlier batches are of no use any more."""
+        self._table.forget_if_full()
 
 
 class LazySentence(NamedTuple):
@@ -128,7 +136,7 @@ def stream_batches(
     sentences: Iterable[LazySentence], rows: int, steps: int, is_skipped: Optional[Callable[[], bool]] = None
 ) -> Iterator[Optional[StreamBatch]]:
     """
-    Fill batches with sentences.
+    Fill batches with sentences. The rows of a batch are good until the next one is asked for.
 
     # Parameters
 
@@ -144,6 +152,7 @@ def stream_batches(
     for segments in schedule(lengths(), rows, steps):
         batch = None
         if is_skipped is None or not is_skipped():
+            active[segments[0][3]].block.begin_batch()
             batch = StreamBatch.empty(rows, steps)
             for row, column, count, number, offset in segments:
                 batch.put(row, column, number, active[number].block[active[number].place], offset, count)

@@ -1,4 +1,4 @@
-"""Words as rows of a growing table, so that a word's characters and its target are looked up once."""
+"""Words as rows of a table, so that a word's characters and its target are looked up once, not at every place."""
 
 from typing import Dict, List, Mapping, Optional, Sequence
 
@@ -25,11 +25,14 @@ class WordTable:
 
     vocabulary : word -> target of the language model; must hold `<S>`, `</S>` and `<UNK>`.
     max_characters : characters per word; `None` for a word-level biLM, whose inputs are targets + 1.
+    max_words : of which `forget_if_full` forgets all: a text as large as one likes has as many words as one likes.
     """
 
     BEGIN_ROW, END_ROW = 0, 1
 
-    def __init__(self, vocabulary: Mapping[str, int], max_characters: Optional[int] = 50) -> None:
+    def __init__(
+        self, vocabulary: Mapping[str, int], max_characters: Optional[int] = 50, max_words: int = 1_000_000
+    ) -> None:
         missing = [word for word in SPECIAL_WORDS if word not in vocabulary]
         if missing:
             raise OptionsError(
@@ -38,11 +41,23 @@ class WordTable:
             )
         self._vocabulary = vocabulary
         self._max_characters = max_characters
+        self._max_words = max_words
+        #: how often all words were forgotten; rows are those of one generation
+        self.generation = 0
+        self._begin()
+
+    def _begin(self) -> None:
         self._rows = _Rows()
         self._known = 0
         self._targets = np.zeros(0, np.int64)
-        self._characters = np.zeros((0, max_characters or 0), np.uint16)
+        self._characters = np.zeros((0, self._max_characters or 0), np.uint16)
         self.rows([BEGIN_SENTENCE_WORD, END_SENTENCE_WORD])
+
+    def forget_if_full(self) -> None:
+        """Begin anew where there are more words than `max_words`; rows that were given out mean nothing then."""
+        if len(self) > self._max_words:
+            self.generation += 1
+            self._begin()
 
     def __len__(self) -> int:
         return len(self._rows)

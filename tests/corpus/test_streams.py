@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_plugin.corpus.sentence_batches import sentence_batches
 from elmo_plugin.corpus.streams import IGNORED, LazyBlock, schedule, stream_batches, to_tensors
 from elmo_plugin.corpus.word_table import WordTable
 from elmo_plugin.engine.characters import words_to_ids
@@ -166,3 +167,31 @@ def test_table_grows():
 def test_vocabulary_without_specials_is_refused():
     with pytest.raises(ValueError, match="<UNK> missing among 2 words"):
         WordTable({"<S>": 0, "</S>": 1})
+
+
+@given(sentences=SENTENCES, **SIZES, block=st.integers(1, 4), max_words=st.integers(2, 6))
+def test_a_table_that_forgets_changes_no_batch(sentences, rows, steps, block, max_words):
+    blocks = [sentences[start : start + block] for start in range(0, len(sentences), block)]
+    found = {}
+    for limit in (max_words, 1000):
+        table = WordTable(VOCABULARY, max_words=limit)
+        text = [sentence for block in blocks for sentence in LazyBlock(block, table).sentences()]
+        found[limit] = [to_tensors(batch, table) for batch in stream_batches(text, rows, steps)]
+
+    assert len(found[1000]) == len(found[max_words])
+    for one, two in zip(found[1000], found[max_words]):
+        assert all(one[name].equal(two[name]) for name in one)
+
+
+@pytest.mark.parametrize("is_continuous", [True, False])
+def test_a_table_does_not_grow_with_the_text(is_continuous):
+    """The words of a text as large as one likes are not all in memory."""
+    table = WordTable(VOCABULARY, max_words=50)
+    blocks = [LazyBlock([[f"w{i}"] * 3, [f"x{i}"]], table) for i in range(200)]
+    if is_continuous:
+        batches = stream_batches((sentence for block in blocks for sentence in block.sentences()), 2, 4)
+    else:
+        batches = sentence_batches((list(block.sentences()) for block in blocks), 2)
+    sizes = [len(table) for batch in batches if to_tensors(batch, table)]
+
+    assert len(sizes) >= 150 and 50 < max(sizes) < 60

@@ -1,4 +1,8 @@
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from elmo_plugin.corpus.text import Corpus
 from elmo_plugin.corpus.vocabulary import build_vocabulary, read_vocabulary, write_vocabulary
@@ -29,9 +33,29 @@ def test_cap_and_least_count(corpus):
 
 def test_round_trip(corpus, tmp_path):
     words = build_vocabulary(corpus).words
-    write_vocabulary(words, tmp_path / "new" / "vocabulary.txt")
+    write_vocabulary(words, tmp_path / "vocabulary.txt")
 
-    assert read_vocabulary(tmp_path / "new" / "vocabulary.txt") == words
+    assert read_vocabulary(tmp_path / "vocabulary.txt") == words
+
+
+@given(
+    sentences=st.lists(st.lists(st.text("ab\0é日🙂<S>", min_size=1, max_size=2), min_size=1, max_size=5), min_size=1),
+    max_words=st.integers(1, 6),
+    max_size=st.none() | st.integers(4, 9),
+    min_count=st.integers(1, 3),
+)
+def test_memory_bounds_no_count(sentences, max_words, max_size, min_count):
+    """A text as large as one likes has as many words as one likes: they are counted on disk, exactly."""
+    corpus = Corpus("made up", read_lines=lambda _: sentences)
+    expected = Counter(word for words in sentences for word in words)
+    ranked = sorted(
+        (word for word in expected if expected[word] >= min_count), key=lambda word: (-expected[word], word)
+    )
+    report = build_vocabulary(corpus, max_size, min_count, max_words)
+
+    assert report.words == ["<S>", "</S>", "<UNK>", *ranked][:max_size]
+    assert (report.tokens, report.types) == (sum(expected.values()), len(expected))
+    assert report.covered_tokens == sum(expected[word] for word in report.words[3:])
 
 
 def test_byte_order_mark_is_no_part_of_a_word(tmp_path):
