@@ -13,8 +13,9 @@ class ElmoFastForward(TrainerCallback):
     """
     Let the data loader `elmo_corpus` pass over what a resumed training has already seen, without making the batches.
 
-    AllenNLP goes through all of them and throws them away. With this, the text is read and shared out to the rows, but
-    nothing else is done until the place is reached. The batches that follow are the same.
+    AllenNLP goes through all of them and throws them away. With this, the text of epochs that are whole passes is not
+    read again; else it is read and shared out to the rows, but nothing more is done until the place is reached. The
+    batches that follow are the same.
 
     Registered as "elmo_fast_forward".
     """
@@ -23,7 +24,7 @@ class ElmoFastForward(TrainerCallback):
     def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if isinstance(trainer.data_loader, ElmoCorpusLoader):
-            trainer.data_loader.skip_while(lambda: _has_seen(trainer))
+            trainer.data_loader.skip_while(lambda: _has_seen(trainer), trainer._start_after_epochs_completed)
 
 
 def _has_seen(trainer: Any) -> bool:

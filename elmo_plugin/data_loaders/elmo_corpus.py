@@ -1,9 +1,10 @@
 """Batches of text for the language model."""
 
 import logging
-from itertools import count, islice
-from typing import Any, Callable, Iterator, Optional, TypeVar
+from itertools import count, islice, repeat
+from typing import Any, Callable, Iterator, Optional, Tuple, TypeVar
 
+import numpy as np
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import is_distributed
@@ -16,7 +17,7 @@ from torch import distributed
 from elmo_plugin.corpus.sentence_batches import count_batches, sentence_batches
 from elmo_plugin.corpus.streams import LazyBlock, LazySentence, StreamBatch, schedule, stream_batches, to_tensors
 from elmo_plugin.corpus.text import Corpus
-from elmo_plugin.corpus.vocabulary import is_in_order
+from elmo_plugin.corpus.vocabulary import ORDER_SAMPLE, is_in_order, known_words
 from elmo_plugin.corpus.word_table import WordTable
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
 
@@ -92,23 +93,28 @@ class ElmoCorpusLoader(DataLoader):
         self._namespace = vocabulary_namespace
         self._table: Optional[WordTable] = None
         self._n_words = 0
-        self._is_order_checked = False
+        self._sample: Optional[np.ndarray] = np.zeros(0, np.int64)
         self._device: Optional[torch.device] = None
         self._epoch = 0
         self._endless: Optional[Iterator[Optional[StreamBatch]]] = None
         self._is_skipped: Optional[Callable[[], bool]] = None
+        self._skipped_epochs = 0
+        self._counted: Optional[Tuple[int, int]] = None
         # Schedules of the learning rate follow the length, so all processes must have the same.
-        self._common_length = self._agree(self._count(0)) if is_distributed() and not batches_per_epoch else None
+        self._common_length = self._length(0)[1] if is_distributed() and not batches_per_epoch else None
 
     @overrides
     def __len__(self) -> int:
-        return self._common_length or self._batches_per_epoch or self._count(self._epoch)
+        return self._common_length or self._batches_per_epoch or self._length(self._epoch)[1]
 
     @overrides
     def __iter__(self) -> Iterator[TensorDict]:
         if self._table is None:
             raise ValueError(f"{_WHERE}: call index_with(vocabulary) before the first batch.")
-        if self._batches_per_epoch is None:
+        batches: Iterator[Optional[StreamBatch]]
+        if self._batches_per_epoch is None and self._epoch < self._skipped_epochs:
+            batches = repeat(None, self._length(self._epoch)[1])
+        elif self._batches_per_epoch is None:
             batches = self._pass(self._epoch)
         else:
             if self._endless is None:
@@ -131,24 +137,33 @@ class ElmoCorpusLoader(DataLoader):
     def index_with(self, vocab: Vocabulary) -> None:
         self._table = self._reader.word_table(vocab.get_token_to_index_vocabulary(self._namespace))
         self._n_words = vocab.get_vocab_size(self._namespace)
-        self._is_order_checked = False
+        self._sample = np.zeros(0, np.int64)
 
     @overrides
     def set_target_device(self, device: torch.device) -> None:
         self._device = device
 
-    def skip_while(self, is_skipped: Callable[[], bool]) -> None:
+    def skip_while(self, is_skipped: Callable[[], bool], epochs: int = 0) -> None:
         """
         Pass over batches quickly, as long as nobody looks at them: they are empty then.
 
         # Parameters
 
         is_skipped : asked before each batch.
+        epochs : the first epochs, of which no batch is looked at. Where an epoch is one pass over the text, theirs is
+            not read again.
         """
         self._is_skipped = is_skipped
+        self._skipped_epochs = epochs
 
     def _check_order(self, targets: torch.Tensor) -> None:
-        if not self._is_order_checked and not is_in_order(targets.numpy(), self._n_words):
+        """Look once, as soon as the first batches make a sample that is large enough."""
+        if self._sample is None:
+            return
+        self._sample = np.concatenate([self._sample, known_words(targets.numpy())])
+        if len(self._sample) < ORDER_SAMPLE:
+            return
+        if not is_in_order(self._sample, self._n_words):
             logger.warning(
                 "%s: the frequent words of %s are not at the beginning of the vocabulary %r, which the sampled softmax "
                 "takes to be sorted by falling frequency. `allennlp elmo-vocabulary` makes one that is.",
@@ -156,26 +171,38 @@ class ElmoCorpusLoader(DataLoader):
                 self._data_path,
                 self._namespace,
             )
-        self._is_order_checked = True
+        self._sample = None
 
     def _epoch_seed(self, epoch: int) -> Optional[int]:
         return self._seed + epoch if self._shuffle else None
 
     def _count(self, epoch: int) -> int:
-        """Number of batches of this process in a pass over the text."""
-        blocks = self._corpus.lengths(self._epoch_seed(epoch))
-        if self._steps is None:
-            return count_batches(map(len, blocks), self._rows)
-        lengths = (length + 1 for block in blocks for length in block.tolist())
-        return sum(1 for _ in schedule(lengths, self._rows, self._steps))
+        """Number of batches of this process in a pass over the text; counted once, also if it is asked often."""
+        if self._counted is None or self._counted[0] != epoch:
+            blocks = self._corpus.lengths(self._epoch_seed(epoch))
+            if self._steps is None:
+                batches = count_batches(map(len, blocks), self._rows)
+            else:
+                lengths = (length + 1 for block in blocks for length in block.tolist())
+                batches = sum(1 for _ in schedule(lengths, self._rows, self._steps))
+            self._counted = (epoch, batches)
+        return self._counted[1]
+
+    def _length(self, epoch: int) -> Tuple[int, int]:
+        """Number of batches of this process, and of the one that has most, which may be one of another share."""
+        own = self._count(epoch)
+        longest = self._agree(own) if is_distributed() else own
+        if not longest:
+            raise self._corpus.empty_error()
+        return own, longest
 
     def _pass(self, epoch: int) -> Iterator[Optional[StreamBatch]]:
         """The batches of one pass over the text, as many in each process."""
         missing = 0
         if is_distributed():
             # Before the first batch, as long as all processes do the same: the trainer exchanges something with each.
-            own = self._count(epoch)
-            missing = self._agree(own) - own
+            own, longest = self._length(epoch)
+            missing = longest - own
         if self._steps is None:
             yield from self._sentence_batches(epoch)
         else:

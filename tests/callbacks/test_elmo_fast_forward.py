@@ -33,5 +33,23 @@ def test_skips_what_the_trainer_throws_away(tmp_path):
     assert skipped == [True, True, True, True, False, False]
 
 
+def test_whole_epochs_are_not_read_again(tmp_path):
+    (tmp_path / "text").write_text("a b\n" * 4)
+    loader = ElmoCorpusLoader(ElmoCorpusReader(), str(tmp_path), batch_size=2, unroll_steps=3)
+    loader.index_with(ElmoCorpusVocabulary.from_corpus(corpus=str(tmp_path)))
+    expected = len(loader)
+    (tmp_path / "text").unlink()
+    trainer = SimpleNamespace(
+        data_loader=loader,
+        _epochs_completed=0,
+        _batches_in_epoch_completed=0,
+        _start_after_epochs_completed=1,
+        _start_after_batches_in_epoch_completed=0,
+    )
+    ElmoFastForward("folder").on_start(trainer)
+
+    assert list(loader) == [{}] * expected
+
+
 def test_other_data_loaders_are_left_alone():
     ElmoFastForward("folder").on_start(SimpleNamespace(data_loader=[]))

@@ -180,19 +180,20 @@ def test_text_without_a_sentence_is_refused(tmp_path, parameters):
             len(loader), next(iter(loader))
 
 
-def test_a_vocabulary_in_another_order_is_noticed(tmp_path, caplog):
-    """The log-uniform sampler would hardly ever draw the frequent words."""
-    numbers = torch.randint(0, 2000, (400, 10), generator=torch.Generator().manual_seed(0)).double()
+@pytest.mark.parametrize("batch_size", [100, 3])
+def test_a_vocabulary_in_another_order_is_noticed(tmp_path, caplog, batch_size):
+    """The log-uniform sampler would hardly ever draw the frequent words. Small batches are looked at together."""
+    numbers = torch.randint(0, 2000, (500, 10), generator=torch.Generator().manual_seed(0)).double()
     numbers = (2001 ** (numbers / 2000)).long()  # Zipf's law
     (tmp_path / "text").write_text("".join(" ".join(f"w{i}" for i in line) + "\n" for line in numbers.tolist()))
     words = ["<S>", "</S>", "<UNK>"] + [f"w{i}" for i in range(2001)]
     for order, is_warned in ((words, False), (words[:3] + words[:2:-1], True)):
         write_vocabulary(order, tmp_path / "vocabulary")
         caplog.clear()
-        loader = ElmoCorpusLoader(ElmoCorpusReader(), str(tmp_path / "text"), batch_size=100, unroll_steps=20)
+        loader = ElmoCorpusLoader(ElmoCorpusReader(), str(tmp_path / "text"), batch_size=batch_size, unroll_steps=20)
         loader.index_with(ElmoCorpusVocabulary.from_corpus(file=str(tmp_path / "vocabulary")))
-        next(iter(loader))
-        assert ("sorted by falling frequency" in caplog.text) == is_warned
+        list(loader)
+        assert caplog.text.count("sorted by falling frequency") == is_warned
 
 
 def test_all_processes_have_as_many_batches(folder, monkeypatch):
@@ -254,3 +255,51 @@ def test_mistakes_are_named(folder):
 
 def test_instances_are_sentences(folder):
     assert [instance["words"].metadata for instance in make(folder).iter_instances()] == TEXT
+
+
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+def test_batches_are_counted_once_an_epoch(folder, parameters):
+    """Progress asks for the length again and again, and to count goes through all sentences."""
+    loader = make(folder, **parameters)
+    for _ in range(2):
+        with mock.patch.object(loader._corpus, "lengths", wraps=loader._corpus.lengths) as lengths:
+            assert len(loader) == len(loader)
+            list(loader)
+        assert lengths.call_count == 1
+
+
+@pytest.mark.parametrize("batches_per_epoch", [None, 2])
+def test_a_process_without_a_sentence(tmp_path, monkeypatch, batches_per_epoch):
+    """A held-out text of one sentence is scored by two processes; streams that never end cannot be made of none."""
+    from elmo_plugin.dataset_readers import elmo_corpus as reader
+
+    (tmp_path / "text").write_text("a b c\n")
+    for module in (elmo_corpus, reader):
+        monkeypatch.setattr(module, "is_distributed", lambda: True)
+        monkeypatch.setattr(module, "distributed", mock.Mock())
+    elmo_corpus.distributed.all_reduce = lambda tensor, operation: tensor.clamp_(min=1)
+    reader.distributed.get_world_size.return_value = 2
+    reader.distributed.get_rank.return_value = 1
+    loader = make(tmp_path, batches_per_epoch=batches_per_epoch)
+    if batches_per_epoch is None:
+        assert len(loader) == 1 and [int((batch["forward_targets"] >= 0).sum()) for batch in loader] == [0]
+    else:
+        with pytest.raises(FormatError, match="no sentence for process 2 of 2.*Use fewer processes"):
+            list(loader)
+
+
+@pytest.mark.parametrize("parameters", [{}, SENTENCES])
+def test_epochs_that_nobody_looks_at_are_not_read(folder, parameters):
+    """A training that goes on in its tenth epoch does not read nine epochs of text first."""
+    whole, loader = make(folder, **parameters), make(folder, **parameters)
+    expected = [list(whole) for _ in range(3)]
+    seen = []
+    loader.skip_while(lambda: False, epochs=2)
+    for number in range(3):
+        with mock.patch.object(loader._corpus, "blocks", wraps=loader._corpus.blocks) as blocks:
+            seen.append(list(loader))
+        assert blocks.call_count == (number == 2)
+
+    assert seen[:2] == [[{}] * len(batches) for batches in expected[:2]]
+    for one, two in zip(seen[2], expected[2]):
+        assert all(one[name].equal(two[name]) for name in two)
