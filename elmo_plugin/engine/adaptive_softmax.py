@@ -53,8 +53,16 @@ class AdaptiveSoftmax(nn.Module):
             )
         kept = targets >= 0
         if not bool(kept.any()):
-            return SoftmaxLoss((hidden * 0).sum(), torch.zeros_like(targets, dtype=hidden.dtype))
+            nothing = (hidden * 0).sum() + self._zero()
+            return SoftmaxLoss(nothing, torch.zeros_like(targets, dtype=hidden.dtype))
         losses = -self.model(hidden[kept], targets[kept]).output
         weighted = losses if token_weights is None else losses * token_weights[kept].to(losses.dtype)
         per_token = losses.new_zeros(kept.shape).masked_scatter_(kept, losses.detach())
-        return SoftmaxLoss(weighted.sum(), per_token)
+        return SoftmaxLoss(weighted.sum() + self._zero(), per_token)
+
+    def _zero(self) -> torch.Tensor:
+        """
+        Zero, of which each parameter has a gradient of zeros: torch's module leaves out the clusters without a target,
+        but all processes of a distributed training must have the same gradients, and an optimiser must see them.
+        """
+        return 0 * torch.stack([parameter.flatten()[0] for parameter in self.parameters()]).sum()

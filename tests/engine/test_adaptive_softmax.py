@@ -34,6 +34,16 @@ def test_no_token_at_all():
     found.total.backward()
 
 
+@pytest.mark.parametrize("targets", [[0, 1, -100], [29, 29, 29], [-1, -1, -1]])
+def test_every_parameter_has_a_gradient_in_every_batch(targets):
+    """Of zeros where no target is in its cluster: the processes of a distributed training wait for each other's."""
+    softmax = AdaptiveSoftmax(30, 8, [5, 12])
+    softmax.full(torch.randn(3, 8, requires_grad=True), torch.tensor(targets)).total.backward()
+
+    assert all(parameter.grad is not None for parameter in softmax.parameters())
+    assert not softmax.model.tail[0][0].weight.grad.any()
+
+
 @pytest.mark.parametrize("dim,cutoffs", [(2, [1, 2, 3, 4]), (8, [5, 12]), (128, [10, 20]), (1, [3])])
 def test_the_last_cluster_keeps_a_dimension(dim, cutoffs):
     softmax = AdaptiveSoftmax(30, dim, cutoffs)
