@@ -1,6 +1,7 @@
 """Checkpoints from which the training of a language model goes on exactly."""
 
 import logging
+from copy import copy
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
@@ -76,9 +77,25 @@ class ElmoCheckpointer(Checkpointer):
             )
         checkpoint = super().load_checkpoint()
         assert checkpoint is not None, point
+        self._restore_best(point, checkpoint)
         _replace_streams(checkpoint.model_state, process["streams"])
         set_random_state(process["random"])
         return checkpoint
+
+    def _restore_best(self, point: Checkpoint, checkpoint: TrainerCheckpoint) -> None:
+        """
+        Write the best weights where they are those of this checkpoint: AllenNLP does it behind the checkpoint, so that
+        a training may have been cut off between the two, with older ones there, or none.
+        """
+        state = checkpoint.trainer_state
+        if point.batches or not state["metric_tracker"]["is_best_so_far"]:
+            return
+        best = Path(self._serialization_dir) / "best.th"
+        if self._rank == 0:
+            weights = copy(checkpoint.model_state)
+            weights.update(state.get("moving_average", {}).get("shadows", {}))
+            _write(weights, best)
+        state["best_model_filename"] = str(best)
 
     @overrides
     def _remove_checkpoint(self, epochs_completed: int, batches_in_epoch_completed: int) -> None:

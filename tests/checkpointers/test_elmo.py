@@ -20,13 +20,14 @@ pytest.importorskip("allennlp")
 from allennlp.commands.train import train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
 from allennlp.common.checks import ConfigurationError  # noqa: E402
-from allennlp.training import Checkpointer  # noqa: E402
+from allennlp.training import Checkpointer, gradient_descent_trainer  # noqa: E402
 from allennlp.training.callbacks import TrainerCallback  # noqa: E402
 from allennlp.training.trainer import TrainerCheckpoint  # noqa: E402
 
 from elmo_plugin.checkpointers import elmo  # noqa: E402
 from elmo_plugin.engine.lstm import LstmState  # noqa: E402
 from elmo_plugin.engine.stream_state import StreamStates  # noqa: E402
+from elmo_plugin.formats import read_weights  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 TINY = ROOT / "experiments" / "pretraining" / "tiny.jsonnet"
@@ -125,6 +126,34 @@ def test_ten_steps_are_five_and_five_with_a_kill_between(data, tmp_path, monkeyp
 
     for expected, found in zip(final_states(tmp_path / "whole"), final_states(tmp_path / "pieces")):
         assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("metric,cut_off", [pytest.param("+perplexity", 1, id="the first is best"), ("-perplexity", 2)])
+def test_the_best_weights_of_a_training_that_was_cut_off_before_they_were_written(
+    data, tmp_path, monkeypatch, metric, cut_off
+):
+    """AllenNLP writes them behind the checkpoint of their epoch."""
+    parameters = configuration(data, validation_metric=metric)
+    train_model(Params(copy.deepcopy(parameters)), str(tmp_path / "whole"))
+
+    class CutOff(Exception):
+        pass
+
+    def link(source, target, calls=[]):  # noqa: B006
+        calls.append(source)
+        if len(calls) == cut_off:
+            raise CutOff
+        shutil.copyfile(source, target)
+
+    with monkeypatch.context() as patched, pytest.raises(CutOff):
+        patched.setattr(gradient_descent_trainer, "hardlink_or_copy", link)
+        train_model(Params(copy.deepcopy(parameters)), str(tmp_path / "pieces"))
+    train_model(Params(parameters), str(tmp_path / "pieces"), recover=True)
+
+    assert_equal(*(torch.load(tmp_path / name / "best.th") for name in ("whole", "pieces")))
+    for name in ("bilm/weights.hdf5", "model.tar.gz"):
+        whole, pieces = (read_weights(tmp_path / run / name).everything() for run in ("whole", "pieces"))
+        assert_equal(pieces, whole)
 
 
 @pytest.mark.slow
