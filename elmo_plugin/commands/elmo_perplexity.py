@@ -4,7 +4,7 @@ import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, cast
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
@@ -96,7 +96,7 @@ def measure_perplexity(
 
     # Raises
 
-    `ConfigurationError` where the biLM has no softmax or no vocabulary.
+    `ConfigurationError` where the biLM has no softmax or no vocabulary, and where arguments do not go together.
     """
     from allennlp.common.checks import ConfigurationError
 
@@ -106,15 +106,20 @@ def measure_perplexity(
 
     if batch_size < 1 or samples < 0:
         raise ConfigurationError(f"elmo-perplexity: batch size {batch_size}, {samples} samples; expected 1 and 0 up.")
+    if like is None:
+        parameters: Dict[str, Any] = {"task_reader": _task_reader(reader), "fields": fields}
+    elif reader is not None or fields is not None:
+        raise ConfigurationError(
+            f"elmo-perplexity: --like {like} says how the text is read, and so do --reader and --fields. Give one."
+        )
+    else:
+        parameters, text = _read_like(like, text)
+    if not text:
+        raise ConfigurationError("elmo-perplexity: no text; give files, or --like CONFIG.")
     found, words = _load(weights, vocabulary)
     device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
     bilm = build_bilm(found, state="warm" if state == "warm" else "reset", device=device)
     softmax = build_softmax(found).to(device)
-    parameters: Dict[str, Any] = {"task_reader": reader, "fields": fields}
-    if like is not None:
-        parameters, text = _read_like(like, text)
-    if not text:
-        raise ConfigurationError("elmo-perplexity: no text; give files, or --like CONFIG.")
     texts = _reader(parameters, bilm.options.max_characters_per_token, max_sentences)
     corpus = texts.corpus(text)
     table = texts.word_table({word: index for index, word in enumerate(words)})
@@ -151,7 +156,8 @@ def _load(weights: str, vocabulary: Optional[Path]) -> Tuple["WeightSet", List[s
     if found.softmax is None:
         raise ConfigurationError(
             f"elmo-perplexity: {weights} comes without a softmax, expected the archive of a training or weights that "
-            "were exported with it. experiments/finetuning/softmax.jsonnet trains one."
+            "were exported with it. experiments/finetuning/softmax.jsonnet trains one. (An adaptive softmax is in its "
+            "archive alone: `allennlp evaluate` scores by it.)"
         )
     if words is None or len(words) != len(found.softmax["bias"]):
         raise ConfigurationError(
@@ -168,11 +174,23 @@ def _read_like(config: str, text: List[str]) -> Tuple[Dict[str, Any], List[str]]
     from allennlp.common.checks import ConfigurationError
 
     content = Params.from_file(config).as_dict(quiet=True)
-    parameters = content.get("validation_dataset_reader") or content["dataset_reader"]
-    if parameters.pop("type") != "elmo_corpus":
+    parameters = content.get("validation_dataset_reader") or content.get("dataset_reader") or {}
+    if parameters.pop("type", None) != "elmo_corpus":
         raise ConfigurationError(f"elmo-perplexity: --like {config}: expected the dataset reader 'elmo_corpus'.")
-    held_out = content["validation_data_path"]
+    held_out = content.get("validation_data_path") or []
     return parameters, text or (held_out if isinstance(held_out, list) else [held_out])
+
+
+def _task_reader(text: Optional[str]) -> Optional[Dict[str, Any]]:
+    """Take a name or a JSON object as the parameters of a task's dataset reader."""
+    from allennlp.common.checks import ConfigurationError
+
+    if text is None or not text.lstrip().startswith("{"):
+        return None if text is None else {"type": text}
+    try:
+        return cast(Dict[str, Any], json.loads(text))
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"elmo-perplexity: --reader {text}: no JSON object: {error}.") from error
 
 
 def _reader(parameters: Dict[str, Any], length: Optional[int], limit: Optional[int]) -> "ElmoCorpusReader":
@@ -180,12 +198,11 @@ def _reader(parameters: Dict[str, Any], length: Optional[int], limit: Optional[i
 
     from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader
 
-    task = parameters.get("task_reader")
-    if isinstance(task, str):
-        task = json.loads(task) if task.lstrip().startswith("{") else {"type": task}
-    changes = {"task_reader": task, "word_level": length is None, "max_sentences": limit}
+    changes: Dict[str, Any] = {"word_level": length is None}
     if length is not None:
         changes["max_characters_per_token"] = length
+    if limit is not None:
+        changes["max_sentences"] = limit
     return ElmoCorpusReader.from_params(Params({**parameters, **changes}))
 
 

@@ -107,6 +107,38 @@ def test_held_out_text_of_a_configuration(weights, tmp_path):
         measure_perplexity(weights, [])
 
 
+def test_a_configuration_says_how_much_is_read(weights, text, tmp_path):
+    """The first sentences, as in a pre-training, unless others are asked for."""
+    config = tmp_path / "config.json"
+    reader = {"type": "elmo_corpus", "max_sentences": 1}
+    config.write_text(json.dumps({"dataset_reader": reader, "validation_data_path": text}))
+
+    assert measure_perplexity(weights, [], like=str(config))["sentences"] == 1
+    assert measure_perplexity(weights, [], like=str(config), max_sentences=2)["sentences"] == 2
+
+
+def test_arguments_that_contradict_each_other_are_named(weights, text, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"dataset_reader": {"type": "elmo_corpus"}}))
+    for arguments in ({"reader": "sst_phrases"}, {"fields": ["tokens"]}):
+        with pytest.raises(ConfigurationError, match="--like .* says how the text is read, and so do"):
+            measure_perplexity(weights, [text], like=str(config), **arguments)
+    with pytest.raises(ConfigurationError, match="no text; give files"):
+        measure_perplexity(weights, [], like=str(config))
+    with pytest.raises(ConfigurationError, match="--reader {bad: no JSON object"):
+        measure_perplexity(weights, [text], reader="{bad")
+    config.write_text("{}")
+    with pytest.raises(ConfigurationError, match="--like .*: expected the dataset reader 'elmo_corpus'"):
+        measure_perplexity(weights, [text], like=str(config))
+
+
+def test_a_file_that_is_given_twice_is_scored_twice(weights, text):
+    once, twice = (measure_perplexity(weights, [text] * times, state="reset") for times in (1, 2))
+
+    assert (twice["files"], twice["tokens"]) == (2, 2 * once["tokens"])
+    assert twice["perplexity"] == pytest.approx(once["perplexity"])
+
+
 def test_what_is_missing_is_named(weights, text, tmp_path):
     with pytest.raises(ConfigurationError, match="bilm comes without a softmax"):
         measure_perplexity(str(tmp_path / "bilm"), [text])
