@@ -26,20 +26,27 @@ def vocabulary_words(vocab: Vocabulary, namespace: str, where: str) -> List[str]
 
 
 def starting_options(
-    options: Optional[Dict[str, Any]], weights: Optional[str], start: Optional[WeightSet], words: List[str], where: str
+    options: Optional[Dict[str, Any]],
+    weights: Optional[str],
+    new_softmax: bool,
+    start: Optional[WeightSet],
+    words: List[str],
+    where: str,
 ) -> BiLmOptions:
     """
     Return the architecture, from the configuration or from the weights.
 
     # Parameters
 
-    options, weights : as the configuration gives them; one of them.
+    options, weights, new_softmax : as the configuration gives them; one of the first two.
     start : the weights, read.
     words : the vocabulary; a word-level model whose options leave `n_tokens_vocab` out gets as many.
     where : what to call the model in messages.
     """
     if (options is None) == (weights is None):
         raise ConfigurationError(f"{where}: give either the options of a new biLM, or the weights to train on.")
+    if new_softmax and weights is None:
+        raise ConfigurationError(f"{where}: new_softmax belongs to weights; the softmax of a new biLM is new.")
     if start is not None:
         found = start.options
     else:

@@ -80,13 +80,14 @@ class ElmoLanguageModel(Model):
         start = None
         if weights is not None and options is None:
             start = starting_weights(weights, self.words, new_softmax, serialization_dir, _WHERE)
-        self.options = starting_options(options, weights, start, self.words, _WHERE)
+        self.options = starting_options(options, weights, new_softmax, start, self.words, _WHERE)
         self._source = _WHERE if weights is None else weights
         self._folder = serialization_dir
         self._state = check_policy(state)
         engine_state = WARM if state == WARM else RESET
         self.bilm = BiLm(self.options, backend=backend, state=engine_state, fine_tune=True)
-        self.softmax = self._make_softmax(n_negative_samples, adaptive_cutoffs)
+        has_softmax = start is not None and start.softmax is not None
+        self.softmax = self._make_softmax(n_negative_samples, adaptive_cutoffs, has_softmax)
         if start is not None:
             self.bilm.load_tensors(start.tensors, start.source)
             if start.softmax is not None:
@@ -174,7 +175,7 @@ class ElmoLanguageModel(Model):
         return isinstance(self.softmax, LanguageModelSoftmax) and self.softmax.sampler is not None
 
     def _make_softmax(
-        self, n_negative_samples: Optional[int], adaptive_cutoffs: Optional[List[int]]
+        self, n_negative_samples: Optional[int], adaptive_cutoffs: Optional[List[int]], has_softmax: bool
     ) -> Union[LanguageModelSoftmax, AdaptiveSoftmax]:
         dim = self.options.lstm.projection_dim
         if adaptive_cutoffs is None:
@@ -183,6 +184,11 @@ class ElmoLanguageModel(Model):
             raise ConfigurationError(
                 f"{_WHERE}: adaptive_cutoffs {adaptive_cutoffs} and n_negative_samples {n_negative_samples} ask for "
                 "two kinds of softmax. Set n_negative_samples to null for the adaptive one."
+            )
+        if has_softmax:
+            raise ConfigurationError(
+                f"{_WHERE}: the softmax of {self._source} cannot become an adaptive one. Leave adaptive_cutoffs out, "
+                "or begin with a new softmax (new_softmax)."
             )
         return AdaptiveSoftmax(len(self.words), dim, adaptive_cutoffs)
 

@@ -49,13 +49,18 @@ class ElmoCorpusVocabulary(Vocabulary):
                 "vocabulary 'elmo_corpus': give either 'corpus', 'file' or 'weights'; only 'corpus' and 'weights' go "
                 "together."
             )
+        if corpus is None and (max_size is not None or min_count != 1):
+            raise ConfigurationError(
+                f"vocabulary 'elmo_corpus': max_size {max_size} and min_count {min_count} belong to a 'corpus' whose "
+                "words are counted, missing. A vocabulary is read as it is."
+            )
         words = None if weights is None else _words_of(weights, may_count=corpus is not None)
         if file is not None:
             words = read_vocabulary(Path(file))
         elif words is None:
             report = build_vocabulary(Corpus(corpus), max_size, min_count)
             logger.info(
-                "vocabulary: %d of %d distinct words cover %.2f %% of %d tokens",
+                "vocabulary: %d words with <S>, </S>, <UNK>; the text has %d, and %.2f %% of its %d tokens are covered",
                 len(report.words),
                 report.types,
                 100 * report.coverage,

@@ -457,6 +457,17 @@ def test_options_or_weights(corpus):
     for parameters in ({}, {"options": OPTIONS, "weights": "builtin"}):
         with pytest.raises(ConfigurationError, match="either the options of a new biLM, or the weights"):
             ElmoLanguageModel(vocab, **parameters)
+    with pytest.raises(ConfigurationError, match="new_softmax belongs to weights"):
+        ElmoLanguageModel(vocab, OPTIONS, new_softmax=True)
+
+
+def test_the_softmax_of_weights_does_not_become_an_adaptive_one(corpus, tmp_path):
+    model, _ = make(corpus)
+    write_weights(model.weight_set(), tmp_path / "weights.safetensors")
+    parameters = {"weights": str(tmp_path / "weights.safetensors"), "n_negative_samples": None, "adaptive_cutoffs": [8]}
+    with pytest.raises(ConfigurationError, match="the softmax of .* cannot become an adaptive one"):
+        ElmoLanguageModel(model.vocab, **parameters)
+    ElmoLanguageModel(model.vocab, new_softmax=True, **parameters)
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])

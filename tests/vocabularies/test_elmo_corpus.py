@@ -64,6 +64,12 @@ def test_one_source_is_needed():
             build(**parameters)
 
 
+def test_what_is_read_is_not_cut():
+    for parameters in ({"file": "vocabulary.txt", "max_size": 9}, {"weights": "builtin", "min_count": 2}):
+        with pytest.raises(ConfigurationError, match="belong to a 'corpus' whose words are counted"):
+            build(**parameters)
+
+
 def test_keeps_the_vocabulary_of_a_bilm(text, tmp_path):
     tiny.write(tmp_path / "bilm")
     weights = read_weights(tmp_path / "bilm")
