@@ -80,8 +80,9 @@ def _words_of(weights: str, may_count: bool) -> Optional[List[str]]:
         logger.info("vocabulary: %s comes without one; the words of the text are counted", weights)
     else:
         raise ConfigurationError(
-            f"vocabulary 'elmo_corpus': {weights} comes without a vocabulary. Give 'corpus' as well, to count the "
-            "words of a text, or the 'file' of the vocabulary it was trained with in place of 'weights'."
+            f"vocabulary 'elmo_corpus': {weights} comes without a vocabulary. Give the 'file' of the vocabulary it was "
+            "trained with in place of 'weights', or 'corpus' as well, to count the words of a text. Where it comes "
+            "without a softmax too, experiments/finetuning/softmax.jsonnet trains both; go on from its archive."
         )
     return words
 

@@ -1,4 +1,5 @@
 import io
+import json
 import re
 import tarfile
 from pathlib import Path
@@ -56,6 +57,21 @@ def test_configurations_exist():
 
     assert len(named) >= 5
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_overrides_change_what_they_name_and_nothing_else():
+    """One that replaced the checkpointer would lose its type, and with it the exact resumption."""
+    params = pytest.importorskip("allennlp.common.params")
+    config = {"trainer": {"checkpointer": {"type": "elmo", "save_every_num_seconds": 600}, "optimizer": {}}}
+    card = (ROOT / "elmo_plugin" / "pretrained" / "README.md").read_text(encoding="utf-8")
+    overrides = [json.loads(text) for text in re.findall(r"'(\{\s*\".*?\})'", TEXT + card, re.DOTALL)]
+    assert len(overrides) == 5
+    for one in overrides:
+        found = params.with_overrides(config, {name: one[name] for name in one if name.startswith("trainer.")})
+        checkpointer = found["trainer"]["checkpointer"]
+        assert checkpointer["type"] == "elmo"
+        if "distributed" in one:
+            assert checkpointer["save_every_num_seconds"] is None and checkpointer["save_every_num_batches"] == 500
 
 
 def test_components_are_registered():

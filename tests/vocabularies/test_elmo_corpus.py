@@ -77,5 +77,5 @@ def test_keeps_the_vocabulary_of_a_bilm(text, tmp_path):
 
     assert words_of(build(weights=str(tmp_path / "with.safetensors"), corpus=str(text))) == WORDS[::-1]
     assert words_of(build(weights=str(tmp_path / "bilm"), corpus=str(text), max_size=5)) == WORDS[:5]
-    with pytest.raises(ConfigurationError, match="bilm comes without a vocabulary. Give 'corpus' as well"):
+    with pytest.raises(ConfigurationError, match="bilm comes without a vocabulary.*or 'corpus' as well"):
         build(weights=str(tmp_path / "bilm"))
