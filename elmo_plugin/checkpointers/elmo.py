@@ -16,7 +16,7 @@ from torch import distributed, nn
 from elmo_plugin.adapters.checkpoints import Checkpoint, find_checkpoints, infinite_tensors, last_finite
 from elmo_plugin.adapters.random_state import random_state, set_random_state
 from elmo_plugin.engine.stream_state import StreamStates
-from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.formats.atomic import remove_unfinished, replacing
 from elmo_plugin.formats.torch_file import load_state
 
 logger = logging.getLogger(__name__)
@@ -65,6 +65,8 @@ class ElmoCheckpointer(Checkpointer):
 
     @overrides
     def load_checkpoint(self) -> Optional[TrainerCheckpoint]:
+        if self._rank == 0:
+            remove_unfinished(Path(self._serialization_dir))
         point = self._latest()
         if point is None:
             return None

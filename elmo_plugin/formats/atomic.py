@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
+import re
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,3 +38,10 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary.exists():
             temporary.unlink()
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files that processes left there which were killed; none may be writing to the folder now."""
+    for path in folder.glob(".*.tmp"):
+        if re.fullmatch(r"\.[0-9a-f]{32}\.tmp", path.name):
+            path.unlink()

@@ -126,6 +126,7 @@ def test_ten_steps_are_five_and_five_with_a_kill_between(data, tmp_path, monkeyp
 
     for expected, found in zip(final_states(tmp_path / "whole"), final_states(tmp_path / "pieces")):
         assert_equal(found, expected)
+    assert not list((tmp_path / "pieces").glob(".*")), "what was half written is still there"
 
 
 @pytest.mark.parametrize("metric,cut_off", [pytest.param("+perplexity", 1, id="the first is best"), ("-perplexity", 2)])

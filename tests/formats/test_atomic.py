@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.formats.atomic import remove_unfinished, replacing
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -65,3 +65,12 @@ def test_a_pipe_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileExistsError, match="pipe: is a device or a pipe"), replacing(tmp_path / "pipe"):
         pytest.fail("the work has begun")
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    (tmp_path / f".{'0f' * 16}.tmp").write_text("half")
+    for name in (".mine.tmp", "text.tmp"):
+        (tmp_path / name).write_text("not ours")
+    remove_unfinished(tmp_path)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.tmp", "text.tmp"]
