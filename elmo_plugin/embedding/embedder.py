@@ -135,13 +135,26 @@ class SentenceEmbedder:
         The vectors of all tokens, one sentence after the other: `(tokens, layers, dim)` or, for one vector per token,
         `(tokens, dim)`; float32.
         """
+        tokens = sum(map(len, sentences))
+        vectors = np.empty(self.choice.shape(tokens, self.bilm.output_dim), dtype=np.float32)
+        self.embed_into(vectors, sentences, first)
+        return vectors
+
+    def embed_into(self, vectors: np.ndarray, sentences: Sequence[Sequence[str]], first: int = 0) -> None:
+        """
+        Like `embed`, into an array that is there.
+
+        # Parameters
+
+        vectors : as `embed` returns them, in any order of memory.
+        sentences, first : as `embed` takes them.
+        """
         lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
         starts = torch.from_numpy(np.cumsum(lengths) - lengths)
-        vectors = torch.empty(self.choice.shape(int(lengths.sum()), self.bilm.output_dim))
         if self.bilm.state != CARRIED:
             for places in self.plan.batches(lengths.tolist()):
                 self._run(sentences, places, starts, vectors)
-            return vectors.numpy()
+            return
         rows = self.plan.rows
         assert rows is not None
         for start, stop in rounds(first, len(sentences), rows):
@@ -152,16 +165,18 @@ class SentenceEmbedder:
                 self.bilm.carried = self._carried_by_all(rows).select(ran)
                 self._run(sentences, places, starts, vectors)
                 self._keep(ran)
-        return vectors.numpy()
 
     def _run(
-        self, sentences: Sequence[Sequence[str]], places: np.ndarray, starts: torch.Tensor, vectors: torch.Tensor
+        self, sentences: Sequence[Sequence[str]], places: np.ndarray, starts: torch.Tensor, vectors: np.ndarray
     ) -> None:
         batch = [sentences[place] for place in places]
         with torch.no_grad():
             packed = self.bilm.run(self.to_ids(batch))
             taken, target = _inner(packed, starts[torch.from_numpy(places)])
-            vectors.index_copy_(0, target.cpu(), self.choice.take(packed.layers, taken).cpu())
+            where = target.cpu().numpy()
+            layers = [vectors] if vectors.ndim == 2 else list(vectors.transpose(1, 0, 2))
+            for layer, values in zip(layers, self.choice.take(packed.layers, taken)):
+                layer[where] = values.cpu().numpy()  # in one pass, where torch's index_copy_ makes two
 
     def _carried_by_all(self, rows: int) -> LstmState:
         if self.carried is None:

@@ -46,7 +46,7 @@ class LayerChoice:
         """The shape of the vectors of so many tokens, token by token."""
         return (tokens, dim) if self.is_single else (tokens, len(self._numbers), dim)
 
-    def take(self, layers: List[torch.Tensor], places: torch.Tensor) -> torch.Tensor:
+    def take(self, layers: List[torch.Tensor], places: torch.Tensor) -> List[torch.Tensor]:
         """
         Choose among the layers, and among their tokens.
 
@@ -57,12 +57,12 @@ class LayerChoice:
 
         # Returns
 
-        `(tokens, layers, dim)`, or `(tokens, dim)` for one vector per token; float32.
+        Each layer of the vectors, `(tokens, dim)`, or one such tensor for one vector per token; float32.
         """
         chosen = [layers[number].index_select(0, places).float() for number in self._numbers]
         if self._is_mean:
-            return torch.stack(chosen, dim=1).mean(dim=1)
-        return chosen[0] if self.is_single else torch.stack(chosen, dim=1)
+            return [torch.stack(chosen, dim=1).mean(dim=1)]
+        return chosen
 
 
 def _parse(choice: Choice) -> Union[str, Tuple[int, ...]]:

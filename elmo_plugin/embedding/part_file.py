@@ -11,12 +11,16 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 import numpy as np
 import torch
 
-from elmo_plugin.embedding.durable import TEMPORARY, put_in_place
+from elmo_plugin.embedding.durable import TEMPORARY, let_go, put_in_place
 from elmo_plugin.engine.lstm import LstmState
 
 _SUMMARY = "part.json"
 _STATE = ("state/hidden.npy", "state/cell.npy")
 _VERSION = 1
+
+# In larger pieces than the caches hold, an array comes from memory once for the checksum and once for the write; and
+# Linux keeps large writes in large pages, for which memory is slower to get.
+_BYTES_AT_ONCE = 1 << 18
 
 #: of a zip entry, so that equal parts are equal files.
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -91,7 +95,8 @@ class PartWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._temporary = path.with_name(path.name + TEMPORARY)
-        self._archive = zipfile.ZipFile(self._temporary, "w", zipfile.ZIP_STORED)
+        self._file = open(self._temporary, "w+b")
+        self._archive = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
         self._windows = 0
 
     def add(self, window: WindowVectors) -> None:
@@ -100,6 +105,7 @@ class PartWriter:
         write_array(self._archive, lengths, window.lengths)
         self._archive.writestr(zipfile.ZipInfo(text, DATE), json.dumps([window.first, window.texts]))
         write_array(self._archive, vectors, window.vectors)
+        let_go(self._file)
         self._windows += 1
 
     def commit(self, summary: PartSummary, state: Optional[LstmState]) -> None:
@@ -110,11 +116,13 @@ class PartWriter:
         content: Dict[str, Any] = {"version": _VERSION, **summary._replace(windows=self._windows)._asdict()}
         self._archive.writestr(zipfile.ZipInfo(_SUMMARY, DATE), json.dumps(content))
         self._archive.close()
+        self._file.close()
         put_in_place(self._temporary, self._path)
 
     def abandon(self) -> None:
         """Close the file without giving it its name."""
-        self._archive.close()
+        with self._file:
+            self._archive.close()
 
 
 def read_summary(path: Path, is_checked: bool = True) -> Optional[PartSummary]:
@@ -162,12 +170,27 @@ def read_state(path: Path) -> Optional[LstmState]:
 def write_array(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
     """Add an array to a zip archive in NumPy's format."""
     header = io.BytesIO()
-    contiguous = np.ascontiguousarray(values)
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(contiguous))
+    about = {"descr": np.lib.format.dtype_to_descr(values.dtype), "fortran_order": False, "shape": values.shape}
+    np.lib.format.write_array_header_1_0(header, about)
     with archive.open(zipfile.ZipInfo(name, DATE), "w", force_zip64=True) as target:
         target.write(header.getvalue())
-        if contiguous.size:
-            target.write(contiguous.reshape(-1).view(np.uint8).data)
+        for piece in pieces(values):
+            target.write(piece)
+
+
+def pieces(values: np.ndarray) -> Iterator[memoryview]:
+    """
+    Yield the bytes of an array in the order of its indices, some at a time.
+
+    # Parameters
+
+    values : copied where neither it nor its entries along the first axis are contiguous.
+    """
+    for block in [values] if values.flags.c_contiguous else values:
+        flat = np.ascontiguousarray(block).reshape(-1)
+        count = max(1, _BYTES_AT_ONCE // flat.itemsize)
+        for start in range(0, len(flat), count):
+            yield flat[start : start + count].view(np.uint8).data
 
 
 def read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:

@@ -86,6 +86,13 @@ def embed_text(
             run.journal.close()
 
 
+def window_limits(embedder: SentenceEmbedder) -> Limits:
+    """Say how much of a text is embedded at once: a bounded amount of vectors, but some batches."""
+    token_bytes = 4 * math.prod(embedder.choice.shape(1, embedder.bilm.output_dim))
+    tokens = max(_WINDOW_BYTES // token_bytes, _WINDOW_BATCHES * embedder.plan.tokens)
+    return Limits(lines=_WINDOW_LINES, tokens=tokens)
+
+
 class _Run:
     def __init__(
         self,
@@ -99,9 +106,7 @@ class _Run:
         self._on_progress = on_progress
         self._warned = False
         self._shape = shape = embedder.choice.shape(1, embedder.bilm.output_dim)[1:]
-        token_bytes = 4 * math.prod(shape)
-        tokens = max(_WINDOW_BYTES // token_bytes, _WINDOW_BATCHES * embedder.plan.tokens)
-        self._limits = Limits(lines=_WINDOW_LINES, tokens=tokens)
+        self._limits = window_limits(embedder)
         self._about: Description = {
             "format_version": VERSION,
             "weights_fingerprint": fingerprint(embedder.bilm).hex(),
@@ -123,6 +128,7 @@ class _Run:
             **self._about,
             "batch_tokens": plan.tokens,
             "batch_size": plan.rows,
+            "layers_first": self._target.layers_first,
             "device": self._embedder.bilm.token_encoder.boundaries.device.type,
         }
 
@@ -201,9 +207,10 @@ class _Run:
         self._embedder.begin_part()
         for window in windows(self._checked(reader), self._limits):
             tokens = [line.tokens for line in window]
-            vectors = self._embedder.embed(tokens, first=window[0].number)
-            texts = [line.text for line in window]
             lengths = np.array([len(line) for line in tokens], dtype=np.int64)
+            vectors = self._room(int(lengths.sum()))
+            self._embedder.embed_into(vectors, tokens, first=window[0].number)
+            texts = [line.text for line in window]
             thread.put(store.add, WindowVectors(window[0].number, texts, lengths, vectors))
             done = self._progress
             self._progress = Progress(reader.lines, done.tokens + len(vectors), done.computed + len(vectors), None)
@@ -215,6 +222,13 @@ class _Run:
             self._report(reader)
         if size:
             thread.put(store.commit, self._summary(reader, is_last=True), self._state())
+
+    def _room(self, tokens: int) -> np.ndarray:
+        """Make an array for the vectors of so many tokens, laid out as the output takes them fastest."""
+        if self._target.layers_first and len(self._shape) == 2:
+            layers, dim = self._shape
+            return np.empty((layers, tokens, dim), dtype=np.float32).transpose(1, 0, 2)
+        return np.empty((tokens, *self._shape), dtype=np.float32)
 
     def _checked(self, reader: TextReader) -> Iterator[TextLine]:
         for line in reader:

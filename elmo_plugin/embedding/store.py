@@ -74,11 +74,17 @@ class FileStore(PartStore):
 
     def copy(self, part: PartSummary) -> None:
         for window in read_windows(self._journal.path_of(part), part):
-            self._writer.add(window)
+            self._writer.add(self._as_in_memory(window))
 
     def add(self, window: WindowVectors) -> None:
-        super().add(window)
+        super().add(self._as_in_memory(window))
         self._writer.add(window)
+
+    def _as_in_memory(self, window: WindowVectors) -> WindowVectors:
+        """Take the vectors to the order in which the parts have them, that of memory, or back."""
+        if self._writer.layers_first and window.vectors.ndim == 3:
+            return window._replace(vectors=window.vectors.transpose(1, 0, 2))
+        return window
 
     def close(self, description: Description) -> None:
         self._writer.close(description)

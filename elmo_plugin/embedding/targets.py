@@ -31,6 +31,11 @@ class Target(NamedTuple):
     keys: Keys = Keys()
     resume: bool = False
 
+    @property
+    def layers_first(self) -> bool:
+        """Whether vectors come fastest from memory that has each layer in one piece."""
+        return writer_class(self.format).layers_first
+
     def check(self) -> None:
         """Refuse, before the work, what cannot be written."""
         writer_class(self.format).check(self.keys)
@@ -75,6 +80,11 @@ class PartsTarget(NamedTuple):
     path: Path
     dtype: str = "float16"
     resume: bool = False
+
+    @property
+    def layers_first(self) -> bool:
+        """Whether vectors come fastest from memory that has each layer in one piece."""
+        return True
 
     def check(self) -> None:
         """Refuse, before the work, what cannot be written."""

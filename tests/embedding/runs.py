@@ -36,15 +36,14 @@ def write_text(path: Path, sentences: int, seed: int = 0) -> Path:
 class QuickEmbedder(SentenceEmbedder):
     """Vectors made of the letters and, where state is carried, of the number of tokens so far; no biLM runs."""
 
-    def embed(self, sentences: Sequence[Sequence[str]], first: int = 0) -> np.ndarray:
+    def embed_into(self, vectors: np.ndarray, sentences: Sequence[Sequence[str]], first: int = 0) -> None:
         if self.carried is None:
             self.carried = LstmState(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2))
         tokens = [token for sentence in sentences for token in sentence]
-        vectors = np.zeros(self.choice.shape(len(tokens), self.bilm.output_dim), dtype=np.float32)
+        each = np.arange(np.prod(vectors.shape[1:]), dtype=np.float32).reshape(vectors.shape[1:])
         for place, token in enumerate(tokens):
             self.carried.cell.add_(float(self.bilm.state == "carried"))
-            vectors[place] = len(token) + ord(token[0]) / 7 + float(self.carried.cell[0, 0, 0])
-        return vectors
+            vectors[place] = each + len(token) + ord(token[0]) / 7 + float(self.carried.cell[0, 0, 0])
 
 
 def make_embedder(

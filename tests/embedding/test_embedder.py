@@ -61,6 +61,18 @@ def test_layers(weights):
         np.testing.assert_allclose(SentenceEmbedder(bilm, layers=layers).embed(TEXT), of_all, atol=1e-6)
 
 
+@pytest.mark.parametrize("layers", ["all", "top"])
+@pytest.mark.parametrize("state", ["reset", "carried"])
+def test_vectors_go_into_any_memory(weights, layers, state):
+    embedder = SentenceEmbedder(build_bilm(weights, state=state, word_cache=0), layers=layers, batch_tokens=10)
+    vectors = embedder.embed(TEXT)
+    backwards = np.full(vectors.T.shape, np.nan, dtype=np.float32).T
+    embedder.carried = None
+    embedder.embed_into(backwards, TEXT)
+
+    np.testing.assert_array_equal(backwards, vectors)
+
+
 def test_word_cache_decides_about_nothing_behind_a_part(weights):
     bilm = build_bilm(weights, state="reset")
     embedder = SentenceEmbedder(bilm)

@@ -82,13 +82,14 @@ def kill_often(folder: Path, sentences: int, kills: int, **settings: Any) -> int
     return killed
 
 
+@pytest.mark.parametrize("layers", ["top", "all"])
 @pytest.mark.parametrize("format", names())
-def test_all_formats_go_on(format: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_all_formats_go_on(format: str, layers: str, tmp_path: Path, monkeypatch: Any) -> None:
     if format == "parquet":
         pytest.importorskip("pyarrow")
     small_parts(monkeypatch)
     text = write_text(tmp_path / "text", 100)
-    embedder = make_embedder(tmp_path / "biLM", layers="top")
+    embedder = make_embedder(tmp_path / "biLM", layers=layers)
     assert embed_in_process(text, tmp_path / "whole", embedder, format) == 0
 
     assert embed_in_process(text, tmp_path / "output", embedder, format, before=kill_at(8, DURABLE)) == KILLED

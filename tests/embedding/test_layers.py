@@ -22,7 +22,8 @@ PLACES = torch.tensor([2, 0])
 )
 def test_choices(choice, name, expected):
     chosen = LayerChoice(choice, 3)
-    taken = chosen.take(LAYERS, PLACES)
+    taken = torch.stack(chosen.take(LAYERS, PLACES), dim=1)
+    taken = taken.squeeze(1) if chosen.is_single else taken
 
     assert chosen.name == name
     assert taken[..., 0].tolist() == expected

@@ -139,8 +139,13 @@ def test_text_without_tokens(tmp_path):
 
 def test_numbers_that_float16_does_not_hold(tmp_path, monkeypatch):
     text, embedder = write_text(tmp_path / "text", 10), make_embedder(tmp_path / "biLM")
-    small = embedder.embed
-    monkeypatch.setattr(embedder, "embed", lambda *arguments, **named: 1e5 * small(*arguments, **named))
+    embed_into = embedder.embed_into
+
+    def embed_large(vectors, *arguments, **named):
+        embed_into(vectors, *arguments, **named)
+        vectors *= 1e5
+
+    monkeypatch.setattr(embedder, "embed_into", embed_large)
 
     with pytest.raises(OptionsError, match="numbers that float16 does not hold"):
         build(text, tmp_path / "index", embedder)

@@ -41,6 +41,9 @@ class VectorWriter(ABC):
 
     name: str
 
+    #: whether each line's vectors are stored layer by layer; then they come fastest from memory that is laid out so
+    layers_first = False
+
     def __init__(self, path: Path, shape: Tuple[int, ...], keys: Keys, is_repeatable: bool) -> None:
         self.path = path
         self.shape = shape

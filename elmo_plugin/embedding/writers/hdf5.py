@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from elmo_plugin.embedding.part_file import WindowVectors
+from elmo_plugin.embedding.part_file import WindowVectors, pieces
 from elmo_plugin.embedding.writers.base import Description, Keys, VectorWriter
 from elmo_plugin.engine.errors import FormatError
 
@@ -85,6 +85,7 @@ class Hdf5Writer(VectorWriter):
     """Datasets `(layers, tokens, dim)` or `(tokens, dim)`, float32. The format "hdf5"."""
 
     name = "hdf5"
+    layers_first = True
 
     def __init__(self, path: Path, shape: Tuple[int, ...], keys: Keys, is_repeatable: bool) -> None:
         super().__init__(path, shape, keys, is_repeatable)
@@ -94,8 +95,11 @@ class Hdf5Writer(VectorWriter):
         # The oldest layout that holds this: what read the files of AllenNLP 0.9 reads these.
         self._sink = _Sink(path)
         self._file: Any = h5py.File(self._sink, "w", libver="earliest")
-        self._no_times = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        self._no_times.set_obj_track_times(False)
+        self._creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        self._creation.set_obj_track_times(False)
+        # A dataset's place is known when it is made, and nobody but `_write` writes there.
+        self._creation.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        self._creation.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         self._utf8_names = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         self._utf8_names.set_char_encoding(h5py.h5t.CSET_UTF8)
         self._index: Optional[Dict[str, str]] = {} if keys.with_index and not keys.by_sentence else None
@@ -111,18 +115,20 @@ class Hdf5Writer(VectorWriter):
             if self.keys.by_sentence and encoded in self._file.id:
                 self._check_repeated(number, text)
                 continue
-            self._write(encoded, np.ascontiguousarray(vectors, dtype=np.float32))
+            self._write(encoded, vectors.astype("<f4", copy=False))
             if self._index is not None:
                 self._index[text] = name
         self._sink.check()
 
     def _write(self, name: bytes, values: np.ndarray) -> None:
-        # What h5py's create_dataset does, in half the time.
+        # What h5py's create_dataset does, in a third of the time: the numbers do not go through the library.
         low = self._h5py
         space = low.h5s.create_simple(values.shape)
-        dataset = low.h5d.create(self._file.id, name, low.h5t.IEEE_F32LE, space, self._no_times, self._utf8_names)
+        dataset = low.h5d.create(self._file.id, name, low.h5t.IEEE_F32LE, space, self._creation, self._utf8_names)
         if values.size:
-            dataset.write(low.h5s.ALL, low.h5s.ALL, values)
+            self._sink.seek(dataset.get_offset())
+            for piece in pieces(values):
+                self._sink.write(piece)
 
     def _check_repeated(self, number: int, text: str) -> None:
         """A sentence that comes again is stored once, unless its vectors depend on where it stands."""

@@ -17,6 +17,7 @@ class NpzWriter(VectorWriter):
     """Arrays `(layers, tokens, dim)` or `(tokens, dim)`, float32, not compressed. The format "npz"."""
 
     name = "npz"
+    layers_first = True
 
     def __init__(self, path: Path, shape: Tuple[int, ...], keys: Keys, is_repeatable: bool) -> None:
         super().__init__(path, shape, keys, is_repeatable)

@@ -16,6 +16,9 @@ from elmo_plugin.engine.errors import BackendUnavailableError
 
 _DESCRIPTION = b"elmo_plugin"
 
+# A vector has hundreds of numbers: pyarrow's own 1,024 are few.
+_VALUES_AT_ONCE = 1 << 16
+
 
 class ParquetWriter(VectorWriter):
     """`vectors` as nested lists of fixed length, float32; a row group for each window. The format "parquet"."""
@@ -90,6 +93,7 @@ class ParquetFile:
             compression="none",
             use_dictionary=False,
             write_statistics=False,
+            write_batch_size=_VALUES_AT_ONCE,
         )
 
     def write(self, table: Any) -> None:

@@ -15,7 +15,7 @@ from typing import IO, List, Tuple
 
 import numpy as np
 
-from elmo_plugin.embedding.part_file import WindowVectors
+from elmo_plugin.embedding.part_file import WindowVectors, pieces
 from elmo_plugin.embedding.writers.base import Description, Keys, VectorWriter
 
 # The header stands first and names sizes that are known last: room is left for it, and filled up with spaces.
@@ -35,8 +35,8 @@ class SafetensorsWriter(VectorWriter):
 
     def add(self, window: WindowVectors) -> None:
         self._lengths.append(window.lengths)
-        if window.vectors.size:
-            self._file.write(np.ascontiguousarray(window.vectors, dtype="<f4").reshape(-1).view(np.uint8).data)
+        for piece in pieces(window.vectors.astype("<f4", copy=False)):
+            self._file.write(piece)
 
     def close(self, description: Description) -> None:
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths]).cumsum(dtype="<i8")

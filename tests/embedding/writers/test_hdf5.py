@@ -89,3 +89,18 @@ def test_layout(tmp_path):
         assert sorted(file) == ["0", "1", "sentence_to_index"]
         assert file["0"].shape == (0, 2) and file["1"].shape == (1, 2)
         assert file.attrs["layers"] == "top" and file.attrs["dim"] == 2
+
+
+def test_the_order_of_memory_does_not_matter(tmp_path):
+    lengths = np.array([2, 0, 5])
+    vectors = np.random.default_rng(0).random((3, 7, 4), dtype=np.float32).transpose(1, 0, 2)
+    for name, laid_out in (("layers", vectors), ("tokens", np.ascontiguousarray(vectors))):
+        writer = Hdf5Writer(tmp_path / name, (3, 4), Keys(), True)
+        writer.add(WindowVectors(0, ["a b", "", "c d e f g"], lengths, laid_out))
+        writer.close({})
+
+    assert (tmp_path / "layers").read_bytes() == (tmp_path / "tokens").read_bytes()
+    with h5py.File(tmp_path / "tokens", "r") as file:
+        np.testing.assert_array_equal(file["0"][...], vectors[:2].transpose(1, 0, 2))
+        assert file["1"].shape == (3, 0, 4)
+        np.testing.assert_array_equal(file["2"][...], vectors[2:].transpose(1, 0, 2))

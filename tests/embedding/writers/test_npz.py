@@ -1,12 +1,15 @@
 import numpy as np
+import pytest
 
 from elmo_plugin.embedding.part_file import WindowVectors
 from elmo_plugin.embedding.writers.base import Keys
 from elmo_plugin.embedding.writers.npz import NpzWriter
 
 
-def test_an_array_for_each_line(tmp_path):
+@pytest.mark.parametrize("layers_first", [True, False])
+def test_an_array_for_each_line(layers_first, tmp_path):
     vectors = np.arange(36, dtype=np.float32).reshape(3, 3, 4)
+    vectors = vectors.transpose(1, 0, 2) if layers_first else vectors
     writer = NpzWriter(tmp_path / "out.npz", (3, 4), Keys(), True)
     writer.add(WindowVectors(0, ["a b", ""], np.array([2, 0]), vectors[:2]))
     writer.add(WindowVectors(2, ["c"], np.array([1]), vectors[2:]))

@@ -1,0 +1,35 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_plugin.embedding import part_file
+from elmo_plugin.embedding.part_file import pieces
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=3).map(tuple),
+    st.sampled_from(["<f4", "<f2", "<i8"]),
+    st.booleans(),
+    st.integers(1, 40),
+)
+def test_pieces_are_the_bytes_in_the_order_of_the_indices(shape, dtype, transposed, at_once):
+    values = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    if transposed:
+        values = values.swapaxes(0, -1)
+    before, part_file._BYTES_AT_ONCE = part_file._BYTES_AT_ONCE, at_once
+    try:
+        found = [bytes(piece) for piece in pieces(values)]
+    finally:
+        part_file._BYTES_AT_ONCE = before
+
+    assert b"".join(found) == values.tobytes()
+    assert all(0 < len(piece) <= max(at_once, values.itemsize) for piece in found)
+
+
+def test_what_is_contiguous_is_not_copied():
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    (piece,) = pieces(values)
+    assert np.shares_memory(np.frombuffer(piece, dtype=np.float32), values)
+    for piece in pieces(values[:, 1:]):  # the tokens of a line, in the memory of a window
+        assert np.shares_memory(np.frombuffer(piece, dtype=np.float32), values)
