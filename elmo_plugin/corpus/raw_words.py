@@ -9,7 +9,8 @@ _PLAIN = (
     (re.compile("[\u2018\u2019\u201a\u201b\u2032\u00b4`]{2}|''"), '"'),
     (re.compile("[\u2018\u2019\u201a\u201b\u2032\u00b4`]"), "'"),
     (re.compile("[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb]"), '"'),
-    (re.compile("\\s*[\u2013\u2014\u2015\u0096\u0097]\\s*"), " -- "),
+    # The white space around it stays: to look for that first would take a time squared in the length of long gaps.
+    (re.compile("[\u2013\u2014\u2015\u0096\u0097]"), " -- "),
     (re.compile("[\u2010\u2011]"), "-"),
     (re.compile("[\u2026\u0085]|(?<!\\.)\\.(?: \\.){2,}(?!\\.)"), "..."),
     (re.compile("[\u00ad\u200b\u200c\u200d\ufeff]"), ""),

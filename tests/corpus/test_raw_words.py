@@ -1,6 +1,7 @@
 """Tests of the word splitting of the demonstration."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -39,3 +40,21 @@ def test_loses_no_character_but_white_space(text: str) -> None:
 
     assert "".join(words) == re.sub(r"\s", "", plain(text))
     assert all(words) and not any(re.search(r"\s", word) for word in words)
+
+
+@pytest.mark.parametrize("gap", [" ", "\u00a0", "\t", ". ", "\u2013 ", "a\u2014", "1,", "n't", "&#"], ids=ascii)
+def test_time_grows_with_the_text_and_not_with_its_square(gap: str) -> None:
+    """Text 30 times as long takes far less than 900 times as long."""
+
+    def seconds(times: int) -> float:
+        text = gap * times
+        rounds = []
+        for _ in range(3):
+            begin = time.process_time()
+            words_of(text)
+            rounds.append(time.process_time() - begin)
+        return min(rounds)
+
+    short, long = seconds(500), seconds(15_000)
+
+    assert long < 200 * max(short, 1e-4)
