@@ -180,6 +180,8 @@ def _answered(answer: Callable[..., Any], empty: Sequence[Any]) -> Callable[...,
             said = parts.message(_NOTHING)
         except EngineError as error:
             said = parts.message(str(error), is_error=True)
+        except OSError as error:
+            said = parts.message(f"A file of the index cannot be read any more: {error}.", is_error=True)
         return (said, *empty) if empty else said
 
     return checked

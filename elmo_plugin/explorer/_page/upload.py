@@ -31,11 +31,13 @@ def register(server: Flask) -> None:
             return {"error": f"{name}: the browser does not say how large it is."}, 411
         if request.content_length > LIMITS.upload:
             return {"error": f"{name}: larger than {LIMITS.upload >> 20:,} MB, which is the limit."}, 413
-        with turn, tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "archive"
-            with path.open("wb") as file:
-                shutil.copyfileobj(request.stream, file)
-            try:
+        try:
+            with turn, tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "archive"
+                with path.open("wb") as file:
+                    shutil.copyfileobj(request.stream, file)
                 return {"mixes": to_json(read_archive(path, name))}, 200
-            except EngineError as error:
-                return {"error": str(error)}, 400
+        except EngineError as error:
+            return {"error": str(error)}, 400
+        except OSError as error:  # above all a full disk
+            return {"error": f"{name}: could not be stored or unpacked here ({error.strerror or error})."}, 507

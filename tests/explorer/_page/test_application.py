@@ -1,6 +1,9 @@
 """Who may ask for what, and what is answered; over HTTP, without a browser."""
 
+import contextlib
+import errno
 import json
+import shutil
 import threading
 
 import pytest
@@ -11,11 +14,12 @@ pytest.importorskip("safetensors")
 pytest.importorskip("waitress")
 
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.explorer._page import upload
 from elmo_plugin.explorer._page.application import make_application
 from elmo_plugin.explorer._page.server import make_server
 from elmo_plugin.explorer._page.upload import NAME_HEADER
 from elmo_plugin.explorer.limits import LIMITS
-from tests.explorer.explorers import SENTENCES, make_explorer
+from tests.explorer.explorers import SENTENCES, make_explorer, make_index
 from tests.formats.test_layer_mixes import archive, config, our_state
 
 HOST = {"Host": "127.0.0.1:8050"}
@@ -104,6 +108,40 @@ def test_archives_come_back_as_weights(client, tmp_path):
     assert "γ" in json.dumps(ask(client, "layers-view.children", ("archives", "data", [mix])), ensure_ascii=False)
     answer = client.post("/archive", data=b"x", headers=headers)
     assert answer.status_code == 400 and answer.json["error"].startswith("<b> é: not a tar archive")
+
+
+def test_a_full_disk_is_said_and_the_next_archive_is_read(client, tmp_path, monkeypatch):
+    content = archive(tmp_path / "model.tar.gz", our_state(), {"model": config()}).read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(upload.shutil, "copyfileobj", full)
+        answer = client.post("/archive", data=content, headers={**HOST, NAME_HEADER: "mine"})
+    assert answer.status_code == 507
+    assert answer.json == {"error": "mine: could not be stored or unpacked here (No space left on device)."}
+    assert client.post("/archive", data=content, headers={**HOST, NAME_HEADER: "mine"}).status_code == 200
+
+
+def test_an_index_that_is_gone_gets_a_message(tmp_path):
+    folder = make_index(make_explorer(), SENTENCES, tmp_path / "index")
+    client = make_application(make_explorer(index=folder)).server.test_client()
+    assert "theatre" in ask_view(client, "nearest", ("word", "value", 3), sentence=1)
+    shutil.rmtree(folder)
+
+    answer = ask_view(client, "nearest", ("word", "value", 3), sentence=1)
+
+    assert "A file of the index cannot be read any more" in answer and "message error" in answer
+    assert "similarity" not in ask_view(client, "surprisal")
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"{", b"null", b"[]", b'{"output": 3}', b"\xff"], ids=ascii)
+def test_a_body_that_no_page_sends_leaves_the_others_alone(client, body):
+    with contextlib.suppress(Exception):  # the test client hands on what a server would log and answer with 500
+        client.post("/_dash-update-component", data=body, headers={**HOST, "Content-Type": "application/json"})
+
+    assert "message error" not in ask_view(client, "nearest", ("word", "value", 4))
 
 
 WORD = ("word", "value", 4)
