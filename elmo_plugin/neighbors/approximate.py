@@ -13,6 +13,7 @@ import numpy as np
 
 from elmo_plugin.embedding.durable import TEMPORARY, put_in_place
 from elmo_plugin.embedding.parts_folder import PartsFolder
+from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.neighbors.library import load_faiss, unit
 from elmo_plugin.neighbors.nearest import NONE, NearestSearch, Neighbors, merge, nothing
 
@@ -96,11 +97,15 @@ class ApproximateLayer:
         queries : `(queries, dim)`.
         k : neighbours of each.
         looked_into : cells to look into.
+
+        # Raises
+
+        `FormatError` where a file of the cells is missing or damaged.
         """
         if self._opened is None:
             # Mapped: of a file only the cells that are looked into come into memory.
             flag = self._faiss.IO_FLAG_MMAP
-            self._opened = [self._faiss.read_index(str(self._path(f"{part:08d}")), flag) for part in self._parts]
+            self._opened = [self._read(self._path(f"{part:08d}"), flag) for part in self._parts]
         scaled = unit(queries)
         candidates = nothing(len(queries), _CANDIDATES * k)
         for index in self._opened:
@@ -129,7 +134,7 @@ class ApproximateLayer:
         return index
 
     def _filled(self, part: int, centres: Path) -> Any:
-        index = self._faiss.read_index(str(centres))
+        index = self._read(centres)
         for block in self._vectors.blocks:
             if block.part == part:
                 numbers = np.arange(block.first, block.first + block.tokens, dtype=np.int64)
@@ -138,7 +143,7 @@ class ApproximateLayer:
 
     def _measure(self) -> Cells:
         """Look into as few cells as give the recall that is wanted, or into all."""
-        cells = int(self._faiss.extract_index_ivf(self._faiss.read_index(str(self._path("centres")))).nlist)
+        cells = int(self._faiss.extract_index_ivf(self._read(self._path("centres"))).nlist)
         drawn = sample(self._vectors.tokens, _QUERIES, seed=_SEED + 1)
         queries = self._vectors.gather(self._layer, drawn)
         # One more, since each of these tokens is its own neighbour.
@@ -153,8 +158,20 @@ class ApproximateLayer:
 
     def _write(self, index: Any, path: Path) -> None:
         temporary = path.with_name(path.name + TEMPORARY)
-        self._faiss.write_index(index, str(temporary))
+        # faiss's own files do not say that the disk was full when they were closed.
+        with temporary.open("wb") as file:
+            self._faiss.write_index(index, self._faiss.PyCallbackIOWriter(file.write))
         put_in_place(temporary, path)
+
+    def _read(self, path: Path, flag: int = 0) -> Any:
+        try:
+            return self._faiss.read_index(str(path), flag)
+        except RuntimeError as error:
+            reason = "damaged" if path.is_file() else "missing"
+            raise FormatError(
+                f"{path}: {reason}, expected cells for approximate search. Delete the folder {self._folder} and build "
+                "the index with --approximate --resume, which takes the vectors that are there; or search exactly."
+            ) from error
 
     def _path(self, name: str) -> Path:
         return self._folder / f"layer{self._layer}.{name}.faiss"

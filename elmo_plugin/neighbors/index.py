@@ -14,6 +14,17 @@ from elmo_plugin.neighbors.build import DESCRIPTION, TOKENS, VERSION, WORDS
 from elmo_plugin.neighbors.nearest import NearestSearch, Neighbors
 from elmo_plugin.neighbors.words import read_words
 
+#: what the description of an index says
+_NAMES = (
+    "weights",
+    "weights_fingerprint",
+    "state",
+    "precision",
+    "num_layers",
+    "tokens",
+    "approximate",
+)
+
 
 class TokenIndex:
     """
@@ -60,7 +71,7 @@ class TokenIndex:
 
         layer : its number.
         queries : `(queries, dim)`.
-        k : neighbours of each.
+        k : neighbours of each; no more than there are tokens.
         is_exact : look at all tokens; else into the nearest cells.
         looked_into : cells to look into; None for as many as the build found to be enough.
 
@@ -69,6 +80,7 @@ class TokenIndex:
         `OptionsError` for a layer that is not there, and for approximate search that was not prepared.
         """
         self._check(layer, k)
+        k = min(k, self.vectors.tokens)
         if is_exact:
             return exact_neighbors(self.vectors, layer, queries, k)
         if layer not in self._approximate:
@@ -88,10 +100,10 @@ class TokenIndex:
         # Parameters
 
         queries : of the token layer, `(queries, dim)`.
-        k : neighbours of each.
+        k : neighbours of each; no more than there are words.
         """
         self._check(0, k)
-        search = NearestSearch(queries, k)
+        search = NearestSearch(queries, min(k, len(self.words.words)))
         firsts = self.words.firsts
         for block in self.vectors.blocks:
             start, stop = np.searchsorted(firsts, [block.first, block.first + block.tokens])
@@ -155,8 +167,11 @@ def _read(path: Path) -> Dict[str, Any]:
     try:
         found: Dict[str, Any] = json.loads(description.read_text(encoding="utf-8"))
         version = found["index_version"]
-    except (ValueError, KeyError, TypeError) as error:
+        missing = [name for name in _NAMES if version == VERSION and name not in found]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{description}: {error!r}; expected the description of an index. Build it again.") from error
     if version != VERSION:
         raise FormatError(f"{description}: version {version}, expected {VERSION}. Build the index again.")
+    if missing:
+        raise FormatError(f"{description}: has no {missing}; expected the description of an index. Build it again.")
     return found

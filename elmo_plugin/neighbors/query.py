@@ -73,8 +73,15 @@ def parse_marked(sentence: str) -> Tuple[List[str], int]:
 
     # Raises
 
-    `OptionsError` where no token is marked, or several.
+    `OptionsError` where no token is marked, or several, or the sentence is not Unicode.
     """
+    try:
+        sentence.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise OptionsError(
+            f"{sentence[:200]!r}: character {error.start + 1} is no Unicode, expected text in UTF-8. Is the terminal's "
+            "encoding another one?"
+        ) from error
     tokens = sentence.split()
     places = [place for place, token in enumerate(tokens) if _is_marked(token)]
     if len(places) != 1:
@@ -137,7 +144,7 @@ class IndexQuery:
                 for similarity, number in zip(found.similarities[0], numbers)
             ]
             others = [neighbor for neighbor in neighbors if neighbor.tokens != own]
-            if len(others) >= search.k or len(numbers) < wanted:
+            if len(others) >= search.k or len(numbers) < wanted or wanted >= self._index.vectors.tokens:
                 return others[: search.k]
             wanted *= 2
 

@@ -1,5 +1,7 @@
 """Cells: looking into all of them is exact, and the recall of fewer is what it is said to be."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ pytest.importorskip("faiss")
 pytest.importorskip("h5py")
 
 from elmo_plugin.embedding.embedder import SentenceEmbedder
-from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.errors import FormatError, OptionsError
 from elmo_plugin.neighbors import approximate
+from elmo_plugin.neighbors.index import TokenIndex
 from tests.embedding.runs import make_embedder, small_parts, write_text
 from tests.neighbors.indexes import build
 
@@ -52,3 +55,23 @@ def test_sample_has_no_repetitions_and_is_the_same_again(tokens, size):
     assert (np.diff(drawn) > 0).all() and 0 <= drawn.min() <= drawn.max() < tokens
     assert (drawn == approximate.sample(tokens, size)).all()
     assert tokens <= size or (drawn != approximate.sample(tokens, size, seed=1)).any()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_damaged_cells_are_named_with_the_cure(tmp_path, is_there):
+    text = write_text(tmp_path / "text", 100)
+    embedder = make_embedder(tmp_path / "biLM")
+    built = build(text, tmp_path / "index", embedder, is_approximate=True)
+    path = tmp_path / "index" / "approximate" / "layer1.00000000.faiss"
+    content = path.read_bytes()
+    path.unlink()
+    if is_there:
+        path.write_bytes(content[:-20])
+    query = built.vectors.gather(1, np.array([3]))
+
+    with pytest.raises(FormatError, match=r"layer1\.00000000\.faiss: (damaged|missing), .*--approximate --resume"):
+        TokenIndex(tmp_path / "index").nearest(1, query, 3, is_exact=False)
+    assert (TokenIndex(tmp_path / "index").nearest(1, query, 3).numbers == built.nearest(1, query, 3).numbers).all()
+    shutil.rmtree(path.parent)
+    again = build(text, tmp_path / "index", embedder, is_approximate=True, resume=True)
+    assert path.read_bytes() == content and again.is_approximate

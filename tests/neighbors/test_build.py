@@ -150,3 +150,25 @@ def test_numbers_that_float16_does_not_hold(tmp_path, monkeypatch):
     with pytest.raises(OptionsError, match="numbers that float16 does not hold"):
         build(text, tmp_path / "index", embedder)
     build(text, tmp_path / "other", embedder, dtype="float32")
+
+
+@needs_fork
+def test_full_disk_leaves_no_half_cells(tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    text, embedder = write_text(tmp_path / "text", 200), make_embedder(tmp_path / "biLM")
+    build(text, tmp_path / "whole", embedder, is_approximate=True)
+    build(text, tmp_path / "index", embedder)
+    expected = content_of(tmp_path / "whole")
+    # A few bytes less than a file: these were lost without a word when the library closed it.
+    for room in (len(expected["approximate/layer1.00000000.faiss"]) - 10, 100):
+
+        def fill_up(room=room):
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+
+        settings = {"is_approximate": True, "resume": True}
+        assert build_in_process(text, tmp_path / "index", embedder, before=fill_up, **settings) == 1
+        assert not TokenIndex(tmp_path / "index").is_approximate
+    assert build_in_process(text, tmp_path / "index", embedder, is_approximate=True, resume=True) == 0
+
+    assert content_of(tmp_path / "index") == expected

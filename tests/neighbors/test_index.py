@@ -91,6 +91,16 @@ def test_the_sentence_itself_is_left_out(tmp_path, embedder):
     assert len(query.tokens(["a", "the", "."], 1, 2, Search(k=100))) == 6, "all there are"
 
 
+def test_no_more_neighbours_than_there_are(tmp_path, embedder):
+    (tmp_path / "text").write_text("a the .\nthe a .\n")
+    index = build(tmp_path / "text", tmp_path / "index", embedder)
+    query = np.ones((1, 12), dtype="float32")
+
+    assert index.nearest(1, query, 10**12).numbers.shape == (1, 6)
+    assert index.nearest_words(query, 10**12).numbers.shape == (1, 3)
+    assert len(IndexQuery(index, embedder).tokens(["a", "the", "."], 0, 1, Search(k=10**12))) == 3
+
+
 def test_another_bilm_is_refused(tmp_path, text, embedder):
     index = build(text, tmp_path / "index", embedder)
 
@@ -122,6 +132,9 @@ def test_what_is_no_index_is_refused(tmp_path, text, embedder):
     description.write_text(json.dumps({**content, "index_version": 2}))
     with pytest.raises(FormatError, match="version 2, expected 1"):
         TokenIndex(tmp_path / "index")
+    description.write_text(json.dumps({name: value for name, value in content.items() if name != "state"}))
+    with pytest.raises(FormatError, match=r"has no \['state'\]"):
+        TokenIndex(tmp_path / "index")
     description.write_text("{")
     with pytest.raises(FormatError, match="expected the description of an index"):
         TokenIndex(tmp_path / "index")
@@ -148,6 +161,11 @@ def test_marked_word(sentence, tokens, place):
 def test_one_word_is_marked(sentence, count):
     with pytest.raises(OptionsError, match=f"{count} tokens are marked"):
         parse_marked(sentence)
+
+
+def test_text_that_is_no_unicode_is_refused():
+    with pytest.raises(OptionsError, match="character 4 is no Unicode"):
+        parse_marked("*a*\udce9")
 
 
 @pytest.mark.parametrize("limit", [1, 7, 10_000])
