@@ -3,15 +3,16 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import TYPE_CHECKING, List, Optional
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
 
 if TYPE_CHECKING:
-    from elmo_plugin.elmo_embedder import ElmoEmbedder
     from elmo_plugin.neighbors.index import TokenIndex
-    from elmo_plugin.neighbors.query import TokenNeighbor
+    from elmo_plugin.neighbors.query import IndexQuery
+    from elmo_plugin.neighbors.report import Found
+    from elmo_plugin.probes.known_senses import KnownSenses
 
 
 @Subcommand.register("elmo-neighbors")
@@ -56,13 +57,15 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 def _add_query(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("index", type=Path, help="folder that build has written")
-    add("sentence", help="tokens between spaces, the word between asterisks: 'He *played* the part .'")
+    add("sentence", nargs="+", help="tokens between spaces, the word between asterisks: 'He *played* the part .'")
     add("--k", type=int, default=10, help="neighbours in each layer (default: 10)")
     add("--layers", type=int, nargs="+", help="layers to search (default: all; 0 is the static vector)")
     add("--approximate", action="store_true", help="look only into the cells nearest to the word")
     add("--cells", type=int, help="with --approximate: cells to look into (default: what the build found)")
     add("--weights", help="the biLM, where it is not where it was when the index was built")
-    add("--json", action="store_true", help="print one JSON object")
+    add("--senses", nargs="+", metavar="FILE", help="texts with word senses: say the senses of tokens that are in them")
+    add("--json", action="store_true", help="print a line with a JSON object for each sentence")
+    add("--markdown", action="store_true", help="print a table in Markdown")
     _add_device(parser)
 
 
@@ -102,12 +105,18 @@ def query_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.elmo_embedder import ElmoEmbedder
     from elmo_plugin.engine.errors import OptionsError
     from elmo_plugin.neighbors.index import TokenIndex
-    from elmo_plugin.neighbors.query import parse_marked
+    from elmo_plugin.neighbors.query import IndexQuery, parse_marked
+    from elmo_plugin.neighbors.report import as_markdown, as_text, visible
+    from elmo_plugin.probes.known_senses import KnownSenses
+    from elmo_plugin.probes.senses import read_sense_texts
 
     if args.cells is not None and not args.approximate:
         raise OptionsError("--cells belongs to --approximate.")
-    tokens, position = parse_marked(args.sentence)
+    if args.json and args.markdown:
+        raise OptionsError("--json and --markdown: choose one.")
+    marked = [parse_marked(sentence) for sentence in args.sentence]
     index = TokenIndex(args.index)
+    senses = None if args.senses is None else KnownSenses(read_sense_texts(args.senses))
     embedder = ElmoEmbedder(
         cuda_device=args.cuda_device,
         weights=args.weights or index.description["weights"],
@@ -115,54 +124,50 @@ def query_from_args(args: argparse.Namespace) -> None:
         backend=args.backend,
         precision=index.description["precision"],
     )
-    found = _ask(args, index, embedder, tokens, position)
-    if args.json:
-        print(json.dumps({"tokens": tokens, "position": position, "layers": found}, ensure_ascii=False))
-    else:
-        _print(found, tokens[position])
+    query = IndexQuery(index, embedder.sentences("all"))
+    found = [_ask(args, index, query, senses, *one) for one in marked]
+    if args.markdown:
+        print(as_markdown(found))
+        return
+    for place, one in enumerate(found):
+        if args.json:
+            layers = [layer.to_json() for layer in one.layers]
+            content = {"tokens": one.tokens, "position": one.position, "layers": layers}
+            if senses is not None:
+                content["sense"] = one.sense
+            print(json.dumps(content, ensure_ascii=False))
+            continue
+        if len(found) > 1:
+            print(("\n" if place else "") + f"{visible(args.sentence[place])}\n")
+        print(as_text(one))
 
 
 def _ask(
-    args: argparse.Namespace, index: "TokenIndex", embedder: "ElmoEmbedder", tokens: List[str], position: int
-) -> List[Dict[str, Any]]:
-    from elmo_plugin.neighbors.query import IndexQuery, Search
+    args: argparse.Namespace,
+    index: "TokenIndex",
+    query: "IndexQuery",
+    senses: "Optional[KnownSenses]",
+    tokens: List[str],
+    position: int,
+) -> "Found":
+    from elmo_plugin.neighbors.query import Search
+    from elmo_plugin.neighbors.report import Found, LayerFound
+    from elmo_plugin.probes.sense_names import sense_name
 
-    query = IndexQuery(index, embedder.sentences("all"))
+    def sense(sentence: List[str], place: int) -> Optional[str]:
+        key = None if senses is None else senses.find(sentence, place)
+        return key if key is None or args.json else sense_name(key)
+
     search = Search(args.k, not args.approximate, args.cells)
-    result: List[Dict[str, Any]] = []
+    layers: List[LayerFound] = []
     for layer in range(index.num_layers) if args.layers is None else args.layers:
         if layer == 0:
-            words = query.words(tokens[position], args.k)
-            result.append({"layer": 0, "is_exact": True, "words": [word._asdict() for word in words]})
+            layers.append(LayerFound(0, True, words=query.words(tokens[position], args.k)))
             continue
         near = query.tokens(tokens, position, layer, search)
-        entry = {"layer": layer, "is_exact": search.is_exact, "tokens": [one._asdict() for one in near]}
+        known = None if senses is None else [sense(one.tokens, one.position) for one in near]
         # With another number of cells than the build's nothing is known about what is found.
-        if not search.is_exact and args.cells is None:
-            entry["recall"] = index.recall(layer)
-        result.append(entry)
-    return result
-
-
-def _print(found: List[Dict[str, Any]], word: str) -> None:
-    from elmo_plugin.neighbors.query import TokenNeighbor, WordNeighbor
-
-    for place, entry in enumerate(found):
-        if place:
-            print()
-        if "words" in entry:
-            print(f"layer 0, the static vector of {word}: nearest words")
-            for static in (WordNeighbor(**one) for one in entry["words"]):
-                print(f"  {static.similarity:.3f}  {static.word}  ({static.occurrences:,} times)")
-            continue
-        known = f"recall {100 * entry['recall']:.1f} %" if "recall" in entry else "recall not measured"
-        print(f"layer {entry['layer']}: nearest tokens" + ("" if entry["is_exact"] else f", approximate ({known})"))
-        for near in (TokenNeighbor(**one) for one in entry["tokens"]):
-            print(f"  {near.similarity:.3f}  line {near.line + 1}: {marked(near)}")
-
-
-def marked(near: "TokenNeighbor") -> str:
-    """The sentence of a neighbour, the token between asterisks."""
-    tokens = list(near.tokens)
-    tokens[near.position] = f"*{tokens[near.position]}*"
-    return " ".join(tokens)
+        is_measured = not search.is_exact and args.cells is None
+        recall = index.recall(layer) if is_measured else None
+        layers.append(LayerFound(layer, search.is_exact, tokens=near, senses=known, recall=recall))
+    return Found(tokens, position, sense(tokens, position), layers)

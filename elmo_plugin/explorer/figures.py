@@ -9,8 +9,8 @@ import html
 from typing import Any, Dict, List, NamedTuple
 
 from elmo_plugin.explorer.occurrences import Occurrence
-from elmo_plugin.explorer.sense_names import sense_name
 from elmo_plugin.explorer.spread import Spread
+from elmo_plugin.probes.sense_names import sense_name
 
 Figure = Dict[str, Any]
 

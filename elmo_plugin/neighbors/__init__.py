@@ -8,6 +8,7 @@ Which tokens of a text are nearest to a token in its sentence, layer by layer.
 - `build`: a text to an index on disk
 - `index`: an index, opened
 - `query`: a sentence with a marked word, and what is near it
+- `report`: that as text and as Markdown
 
 Behind `allennlp elmo-neighbors`. Similarity is the cosine.
 """

@@ -10,6 +10,7 @@ from allennlp.commands import parse_args  # noqa: E402
 
 import elmo_plugin.commands.elmo_neighbors  # noqa: E402, F401
 from elmo_plugin.engine.errors import OptionsError  # noqa: E402
+from tests.probes.texts import write_semcor  # noqa: E402
 
 
 def run(monkeypatch, *arguments):
@@ -53,6 +54,29 @@ def test_build_and_query(folder, monkeypatch, capsys):
     assert "approximate (recall 1" in capsys.readouterr().out.splitlines()[0]
 
 
+def test_several_sentences_and_senses(folder, monkeypatch, capsys):
+    write_semcor(folder / "x.jsonl.gz", [[("She", None), ("played", "play%2:33:00::"), ("well", None), (".", None)]])
+    run(monkeypatch, "build", "text", "index")
+    capsys.readouterr()
+    sentences = ("The *play* was long .", "She *played* well .")
+    ask = ("query", "index", *sentences, "--k", 320, "--layers", 0, 2)
+
+    run(monkeypatch, *ask, "--senses", "x.jsonl.gz", "--json")
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["sense"], second["sense"]) == (None, "play%2:33:00::")
+    senses = {(tuple(one["tokens"]), one["position"]): one["sense"] for one in first["layers"][1]["tokens"]}
+    assert senses[("She", "played", "well", "."), 1] == "play%2:33:00::"
+    assert sum(sense is not None for sense in senses.values()) == 1
+
+    run(monkeypatch, *ask)
+    printed = capsys.readouterr().out
+    assert printed.startswith("The *play* was long .\n\nlayer 0,") and "\n\nShe *played* well .\n\nlayer 0," in printed
+    run(monkeypatch, *ask, "--markdown", "--senses", "x.jsonl.gz")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| layer | cosine | nearest | sense |" and len([line for line in lines if "**" in line]) == 2
+    assert any(line.endswith("| verb.competition play%2:33:00:: |") and line.startswith("| 2 ") for line in lines)
+
+
 def test_resumed(folder, monkeypatch, capsys):
     run(monkeypatch, "build", "text", "index")
     with pytest.raises(OptionsError, match="index: exists"):
@@ -69,5 +93,7 @@ def test_wrong_calls_are_refused_before_the_bilm_is_read(folder, monkeypatch):
         run(monkeypatch, "query", "index", "The play .")
     with pytest.raises(OptionsError, match="--cells belongs to --approximate"):
         run(monkeypatch, "query", "index", "The *play* .", "--cells", "3")
+    with pytest.raises(OptionsError, match="--json and --markdown: choose one"):
+        run(monkeypatch, "query", "index", "The *play* .", "--json", "--markdown")
     with pytest.raises(FileNotFoundError, match="nothing: no such file"):
         run(monkeypatch, "build", "nothing", "other")

@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as arrays
 pytest.importorskip("faiss")
 pytest.importorskip("safetensors")
 
-from elmo_plugin.explorer.sense_names import sense_name  # noqa: E402
 from elmo_plugin.explorer.spread import principal_plane, spread  # noqa: E402
+from elmo_plugin.probes.sense_names import sense_name  # noqa: E402
 from tests.explorer.explorers import SENTENCES, make_explorer, make_index  # noqa: E402
 from tests.probes import texts  # noqa: E402
 
