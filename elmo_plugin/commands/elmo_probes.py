@@ -51,7 +51,7 @@ def probes_from_args(args: argparse.Namespace) -> None:
     """Run what has no result yet, print the tables, and write them."""
     from elmo_plugin.formats import read_weights
     from elmo_plugin.neighbors.library import load_faiss
-    from elmo_plugin.probes.tables import sets_table, table
+    from elmo_plugin.probes.tables import lemma_table, sets_table, table
 
     parts = [part for part, numbers in (("senses", (4, 5)), ("tags", (6,))) if set(numbers) & set(args.tables)]
     task = None
@@ -68,8 +68,8 @@ def probes_from_args(args: argparse.Namespace) -> None:
             if "tags" in parts:
                 results[f"{prefix}tags"] = _tags(args, source)
     for number in sorted(set(args.tables)):
-        sets = sets_table(bilms) if number == 5 else ""
-        text = "\n".join(part for part in (table(number, bilms), sets) if part)
+        more = {4: lemma_table, 5: sets_table}.get(number, lambda _: "")
+        text = "\n".join(part for part in (table(number, bilms), more(bilms)) if part)
         print(f"Table {number}\n\n{text}")
         path = args.runs / f"table{number}.md"
         path.write_text(text, encoding="utf-8")

@@ -8,6 +8,9 @@ from elmo_plugin.neighbors.library import unit
 from elmo_plugin.probes.senses import Lemma
 from elmo_plugin.probes.word_vectors import WordVectors
 
+#: cosines that differ by no more are equal
+_EQUAL = 1e-6
+
 
 class SenseVectors:
     """
@@ -58,7 +61,9 @@ class SenseVectors:
                 continue
             means = self._sums[[self._rows[sense] for sense in senses]]  # (senses, layers, dim)
             for layer in range(layers):
-                # The sum has the direction of the mean. Of equals the first is the most frequent.
-                best = int(np.argmax(unit(means[:, layer]) @ vectors[layer]))
+                # The sum has the direction of the mean.
+                cosines = unit(means[:, layer]) @ unit(vectors[layer : layer + 1])[0]
+                # Of equals the first is the most frequent. Static vectors of one form are equal but for their rounding.
+                best = int(np.argmax(cosines >= cosines.max() - _EQUAL))
                 result[layer].append(senses[best])
         return result

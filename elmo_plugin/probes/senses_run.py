@@ -1,6 +1,7 @@
 """Tables 4 and 5 for one biLM: both texts are embedded once, in windows, and only the words asked about are kept."""
 
 import hashlib
+from collections import Counter
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -11,8 +12,11 @@ from elmo_plugin.probes.first_sense import by_counts
 from elmo_plugin.probes.scoring import accuracy, by_sentence, difference, f1, interval, sense_sums
 from elmo_plugin.probes.sense_vectors import SenseVectors
 from elmo_plugin.probes.senses import Lemma, SenseText, SenseWord, joined, sense_counts
-from elmo_plugin.probes.shares import NearestShares, is_ambiguous
+from elmo_plugin.probes.shares import K, LemmaShares, NearestShares, is_ambiguous
 from elmo_plugin.probes.word_vectors import WordVectors, word_vectors
+
+#: of the numbers below: results of another version are computed again
+_VERSION = 2
 
 
 class SenseTask(NamedTuple):
@@ -32,7 +36,7 @@ class SenseTask(NamedTuple):
 
     def digest(self) -> str:
         """What tells this task from others."""
-        content = repr((self.train, sorted(self.tests.items()), sorted((self.wordnet or {}).items())))
+        content = repr((_VERSION, self.train, sorted(self.tests.items()), sorted((self.wordnet or {}).items())))
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -63,23 +67,34 @@ def run_senses(task: SenseTask, embedder: SentenceEmbedder, say: Callable[[str],
     found = _together(list(word_vectors(test, embedder)))
     ambiguous = [place for place, word in enumerate(test.words) if is_ambiguous(word, counts)]
     nearest = NearestShares([test.words[place] for place in ambiguous], found.vectors[ambiguous])
+    frequent = _frequent(task.train.words, test.words, ambiguous)
+    of_lemma = LemmaShares([test.words[place] for place in frequent], found.vectors[frequent])
     senses = SenseVectors(counts)
     for window in word_vectors(task.train, embedder, _tenths(say)):
         senses.add(window)
         nearest.add(window, task.train)
+        of_lemma.add(window, task.train)
     answers = senses.answers(found, first)
     by_first = [first.get(word.lemma) for word in test.words]
     return {
         **_scores(test.words, answers, by_first),
         **_shares([test.words[place].sentence for place in ambiguous], nearest.sums()),
+        "of_lemma": _shares([test.words[place].sentence for place in frequent], of_lemma.sums()),
         "sets": _sets(task.tests, answers, by_first),
         "train_words": len(task.train.words),
         "test_words": len(test.words),
         "ambiguous_words": len(ambiguous),
+        "frequent_words": len(frequent),
         "unseen_words": sum(word.lemma not in counts for word in test.words),
         "unanswered_words": sum(answer is None for answer in answers[0]),
         "first_sense": "training counts" if task.wordnet is None else "WordNet",
     }
+
+
+def _frequent(train: Sequence[SenseWord], words: Sequence[SenseWord], places: Sequence[int]) -> List[int]:
+    """Those words whose lemma has more words in the training text than neighbours are looked for."""
+    counts = Counter(word.lemma[0] for word in train)
+    return [place for place in places if counts[words[place].lemma[0]] > K]
 
 
 def _tenths(say: Callable[[str], None]) -> Callable[[float], None]:
@@ -115,7 +130,7 @@ def _scores(
 
 
 def _shares(sentences: Sequence[int], sums: np.ndarray) -> Dict[str, Any]:
-    """By sentence, as the scores are, since words of one sentence are no independent sample."""
+    """Of each row, by sentence, as the scores are, since words of one sentence are no independent sample."""
     nothing = np.zeros((1, 2))
     return {
         name: [

@@ -4,6 +4,9 @@ How many of the nearest tokens have the same sense, and the same part of speech:
 For each ambiguous word of a text the 10 nearest are sought among all words with senses of another text, in each layer.
 Static vectors do not tell the tokens of a word apart: there the nearest come in any order, and the share is the mean
 over all of these orders.
+
+Among words of any lemma it is the lemma that decides. `LemmaShares` therefore looks for the nearest among the words of
+the same lemma alone, of any part of speech, and says what any of them would give.
 """
 
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
@@ -76,6 +79,12 @@ class NearestShares:
                 result[layer, row] = _alike(self._words[row], near)
         return result
 
+    def any_order(self) -> np.ndarray:
+        """What each word has among as many others that are drawn without looking at them, `(words, COLUMNS)`."""
+        taken = min(K, len(self._met))
+        rows = [np.array(_alike(word, self._met)) * (taken / max(1, len(self._met))) for word in self._words]
+        return np.array(rows, dtype=float).reshape(-1, COLUMNS)
+
     def _static(self) -> np.ndarray:
         search = NearestSearch(self._vectors[:, 0], K)
         search.add(np.array(self._form_vectors), np.arange(len(self._form_vectors)))
@@ -92,6 +101,47 @@ class NearestShares:
                 if not left:
                     break
         return rows
+
+
+class LemmaShares:
+    """
+    As `NearestShares`, among the words of the same lemma.
+
+    # Parameters
+
+    words : that are asked about.
+    vectors : of them, `(words, layers, dim)`; layer 0 is the static one.
+    """
+
+    def __init__(self, words: Sequence[SenseWord], vectors: np.ndarray) -> None:
+        self._shape = (vectors.shape[1] + 1, len(words), COLUMNS)
+        places: Dict[str, List[int]] = {}
+        for place, word in enumerate(words):
+            places.setdefault(word.lemma[0], []).append(place)
+        self._places = places
+        self._nearest = {
+            lemma: NearestShares([words[place] for place in of_lemma], vectors[of_lemma])
+            for lemma, of_lemma in places.items()
+        }
+
+    def add(self, found: WordVectors, text: SenseText) -> None:
+        """Look at words of the other text."""
+        rows: Dict[str, List[int]] = {}
+        for row, word in enumerate(found.words):
+            if word.lemma[0] in self._nearest:
+                rows.setdefault(word.lemma[0], []).append(row)
+        for lemma, of_lemma in rows.items():
+            same = WordVectors([found.words[row] for row in of_lemma], found.vectors[of_lemma])
+            self._nearest[lemma].add(same, text)
+
+    def sums(self) -> np.ndarray:
+        """What each word has among its neighbours, `(layers + 1, words, COLUMNS)`; last, among any of the lemma."""
+        result = np.zeros(self._shape)
+        for lemma, of_lemma in self._places.items():
+            nearest = self._nearest[lemma]
+            result[:-1, of_lemma] = nearest.sums()
+            result[-1, of_lemma] = nearest.any_order()
+        return result
 
 
 def _alike(word: SenseWord, near: Iterable[SenseWord]) -> Tuple[int, int, int]:

@@ -1,11 +1,14 @@
 """Tables 4, 5 and 6: the paper's rows beside ours, as Markdown."""
 
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from elmo_plugin.benchmark.table import table as markdown_table
 
 #: of one biLM: what `run_senses` and `run_tags` give, for it and for a random one
 Results = Mapping[str, Mapping[str, Any]]
+
+
+_DRAWN = "In brackets: 95 % of 1,000 texts drawn from the sentences."
 
 
 class _Row(NamedTuple):
@@ -22,6 +25,15 @@ def _layer(part: str, number: int, of: str = "layers") -> Callable[[Results], Op
     def find(results: Results) -> Optional[Sequence[float]]:
         layers = results.get(part, {}).get(of, [])
         return layers[number] if number < len(layers) else None
+
+    return find
+
+
+def _layer_of_lemma(part: str, number: int, of: str) -> Callable[[Results], Optional[Sequence[float]]]:
+    def find(results: Results) -> Optional[Sequence[float]]:
+        layers = results.get(part, {}).get("of_lemma", {}).get(of, [])
+        # Last of all come words that are drawn without looking at them.
+        return layers[number] if number < len(layers) - (number >= 0) else None
 
     return find
 
@@ -57,17 +69,28 @@ _TAGS = [
     _Row("biLM, second layer", "96.8", _layer("tags", 2)),
     _Row("second layer over first", "-0.5", _value("tags", "second_over_first")),
 ]
-_SHARES = [
-    _Row(f"{what}: {where}", None, _layer(part, number, of))
-    for what, of in (("same sense", "same_sense"), ("same part of speech", "same_tag"))
-    for where, part, number in (
-        ("static vectors (layer 0)", "senses", 0),
-        ("random biLM, first layer", "random_senses", 1),
-        ("random biLM, second layer", "random_senses", 2),
-        ("biLM, first layer", "senses", 1),
-        ("biLM, second layer", "senses", 2),
-    )
-]
+_LAYERS = (
+    ("static vectors (layer 0)", "senses", 0),
+    ("random biLM, first layer", "random_senses", 1),
+    ("random biLM, second layer", "random_senses", 2),
+    ("biLM, first layer", "senses", 1),
+    ("biLM, second layer", "senses", 2),
+)
+_ANY = ("any words", "senses", -1)
+
+
+def _shares(
+    layers: Sequence[Tuple[str, str, int]], find: Callable[..., Callable[[Results], Optional[Sequence[float]]]]
+) -> List[_Row]:
+    return [
+        _Row(f"{what}: {where}", None, find(part, number, of))
+        for what, of in (("same sense", "same_sense"), ("same part of speech", "same_tag"))
+        for where, part, number in layers
+    ]
+
+
+_SHARES = _shares(_LAYERS, _layer)
+_LEMMA_SHARES = _shares((_ANY, *_LAYERS), _layer_of_lemma)
 
 
 def table(number: int, bilms: Mapping[str, Results]) -> str:
@@ -85,13 +108,29 @@ def table(number: int, bilms: Mapping[str, Results]) -> str:
         5: ("Word senses, F1", _SENSES),
         6: ("Parts of speech, accuracy", _TAGS),
     }[number]
+    return f"{_set(title, rows, bilms)}\n\n{_below(number, bilms)}\n"
+
+
+def lemma_table(bilms: Mapping[str, Results]) -> str:
+    """The shares of table 4 among words of the same lemma; nothing where there are none."""
+    found = next((results["senses"] for results in bilms.values() if "senses" in results), None)
+    if found is None:
+        return ""
+    text = _set("Share of the 10 nearest tokens of the same lemma, in percent", _LEMMA_SHARES, bilms)
+    return (
+        f"{text}\n\n{found['frequent_words']:,} ambiguous words of the test text, of lemmas with more than 10 words in "
+        f"the training text, each among those; any words: what they would be if drawn. {_DRAWN}\n"
+    )
+
+
+def _set(title: str, rows: Sequence[_Row], bilms: Mapping[str, Results]) -> str:
     with_paper = any(row.paper is not None for row in rows)
     head = [title, *(["paper"] if with_paper else []), *bilms]
     lines = [
         [row.name, *([row.paper or ""] if with_paper else []), *(_cell(row, results) for results in bilms.values())]
         for row in rows
     ]
-    return f"{markdown_table(head, lines)}\n\n{_below(number, bilms)}\n"
+    return markdown_table(head, lines)
 
 
 def _cell(row: _Row, results: Results) -> str:
@@ -108,16 +147,15 @@ def _below(number: int, bilms: Mapping[str, Results]) -> str:
     found = next((results[part] for results in bilms.values() if part in results), None)
     if found is None:
         return "Nothing was run yet."
-    drawn = "In brackets: 95 % of 1,000 texts drawn from the sentences."
     if number == 6:
-        return f"{found['test_words']:,} words of {found['test_sentences']:,} test sentences. {drawn}"
+        return f"{found['test_words']:,} words of {found['test_sentences']:,} test sentences. {_DRAWN}"
     if number == 4:
         words, among = found["ambiguous_words"], found["train_words"]
-        return f"{words:,} ambiguous words of the test text, each among {among:,} words with senses. {drawn}"
+        return f"{words:,} ambiguous words of the test text, each among {among:,} words with senses. {_DRAWN}"
     return (
         f"{found['test_words']:,} words with senses in the test text, {found['train_words']:,} in the training text; "
         f"{found['unseen_words']:,} of lemmas that are not in the training text, {found['unanswered_words']:,} without "
-        f"an answer. First sense by {found['first_sense']}. {drawn}"
+        f"an answer. First sense by {found['first_sense']}. {_DRAWN}"
     )
 
 

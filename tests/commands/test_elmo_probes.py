@@ -52,6 +52,8 @@ def test_senses(data, tmp_path, monkeypatch, capsys):
     assert table5["CoVe, first layer"] == ["59.4"] or table5["CoVe, first layer"][0].startswith("59.4")
     assert "First sense by training counts" in (runs / "table5.md").read_text()
     assert "[" in rows_of(runs / "table4.md")["same sense: random biLM, second layer"][0]
+    assert "Share of the 10 nearest tokens of the same lemma, in percent" in printed
+    assert "[" in rows_of(runs / "table4.md")["same part of speech: any words"][0]
 
     monkeypatch.setattr("elmo_plugin.probes.senses_run.run_senses", lambda *_: pytest.fail("was run again"))
     run(monkeypatch, "--tables", 5, "--data", data, "--runs", runs)

@@ -15,7 +15,7 @@ from elmo_plugin.probes import shares, word_vectors
 from elmo_plugin.probes.sense_vectors import SenseVectors
 from elmo_plugin.probes.senses import SenseText, SenseWord, read_sense_texts, sense_counts
 from elmo_plugin.probes.senses_run import SenseTask, run_senses
-from elmo_plugin.probes.shares import NearestShares, is_ambiguous
+from elmo_plugin.probes.shares import LemmaShares, NearestShares, is_ambiguous
 from elmo_plugin.probes.word_vectors import WordVectors
 from tests.embedding.runs import make_embedder
 from tests.probes.texts import ACT, SPORT, TEST, TRAIN, write_semcor
@@ -87,6 +87,28 @@ def test_wordnet_answers_for_lemmas_that_are_new(task, embedder):
     assert result["first"].value == pytest.approx(100 * 2 * 1 / (1 + 5)), "nothing else is in this WordNet"
 
 
+def test_shares_within_the_lemma_are_of_frequent_lemmas(task, embedder):
+    result = run_senses(task, embedder, print)
+
+    # 3 times 4 words of "play" are enough for 10 neighbours, 6 of "art" and "game" together are not
+    assert result["frequent_words"] == result["ambiguous_words"] == 6
+    assert len(result["of_lemma"]["same_sense"]) == len(result["layers"]) + 1
+    verbs, senses = (result["of_lemma"][name][-1].value for name in ("same_tag", "same_sense"))
+    # of the lemma's training words 6 of 15 are verbs, 9 of 15 nouns, and one word in three of the test text is a verb
+    assert verbs == pytest.approx(100 * (0.4 + 2 * 0.6) / 3)
+    assert senses == pytest.approx(100 * (0.4 + 0.4 + 0.2) / 3)
+
+    rare = task._replace(train=read_only_once(task.train))
+    result = run_senses(rare, embedder, print)
+    assert (result["frequent_words"], result["of_lemma"]["same_sense"][0].value) == (0, 0.0)
+
+
+def read_only_once(text):
+    """The first of three copies of a text."""
+    third = len(text.sentences) // 3
+    return SenseText(text.sentences[:third], [word for word in text.words if word.sentence < third])
+
+
 def test_texts_without_senses_are_refused(task, embedder):
     empty = SenseText([["a"]], [])
     with pytest.raises(FormatError, match="the training text has no words with senses"):
@@ -109,6 +131,19 @@ def test_of_equal_averages_the_most_frequent_sense_is_taken():
     senses.add(WordVectors([other, word, word], np.ones((3, 2, 4), dtype=np.float32)))
 
     assert senses.answers(WordVectors([word], np.ones((1, 2, 4), dtype=np.float32)), {}) == [[ACT], [ACT]]
+
+
+def test_rounding_decides_nothing_between_equal_averages():
+    random = np.random.RandomState(0)
+    word = SenseWord("w", 0, 0, 1, ("play", "v"), (ACT,))
+    other = word._replace(senses=("play%2:36:00::",))
+    known = [other] * 7 + [word] * 13
+    for _ in range(20):
+        vector = random.standard_normal(64).astype("float32")
+        senses = SenseVectors(sense_counts(known))
+        senses.add(WordVectors(known, np.tile(vector, (20, 1, 1))))
+
+        assert senses.answers(WordVectors([word], vector[None, None]), {}) == [[ACT]]
 
 
 @given(seed=st.integers(0, 10**6), train=st.integers(1, 40))
@@ -135,6 +170,21 @@ def test_shares_equal_brute_force(seed, train):
     nearest.add(WordVectors(known.words[:half], known_vectors[:half]), known)
     nearest.add(WordVectors(known.words[half:], known_vectors[half:]), known)
     sums = nearest.sums()
+
+    of_lemma = LemmaShares(asked.words, asked_vectors)
+    of_lemma.add(WordVectors(known.words[:half], known_vectors[:half]), known)
+    of_lemma.add(WordVectors(known.words[half:], known_vectors[half:]), known)
+    of_lemma = of_lemma.sums()
+    for row, word in enumerate(asked.words):
+        same = [place for place, other in enumerate(known.words) if other.lemma[0] == word.lemma[0]]
+        alone = NearestShares([word], asked_vectors[row : row + 1])
+        if same:
+            alone.add(WordVectors([known.words[place] for place in same], known_vectors[same]), known)
+        np.testing.assert_allclose(of_lemma[:-1, row], alone.sums()[:, 0], atol=1e-9)
+        rights = [known.words[place].senses == word.senses for place in same]
+        tags = [known.words[place].lemma[1] == word.lemma[1] for place in same]
+        expected = min(shares.K, len(same)) * np.array([np.mean(rights), np.mean(tags), 1]) if same else np.zeros(3)
+        np.testing.assert_allclose(of_lemma[-1, row], expected, atol=1e-9)
 
     k = min(shares.K, train)
     for row, word in enumerate(asked.words):
