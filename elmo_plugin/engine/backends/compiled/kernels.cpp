@@ -3,6 +3,7 @@
 // A plain C interface, called through ctypes: it depends on no version of Python or PyTorch. x86-64 with AVX2, FMA and
 // F16C; built by setup.py with these flags. The notation is that of base.py.
 
+#include <cpuid.h>
 #include <cstdint>
 #include <cstring>
 #include "int8_products.h"
@@ -88,8 +89,15 @@ inline void largest(const float* x, int64_t channels, const float* panel, int64_
 
 extern "C" {
 
+// Which calls there are and what they take: to be raised with every change of them, here and in library.py, so that a
+// library that was built from other sources is refused.
+int elmo_interface() { return 2; }
+
+// F16C is asked of the processor itself: older compilers do not know its name.
 int elmo_can_run() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  unsigned int a, b, c, d;
+  const bool has_f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+  return has_f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 // starts, sizes: first packed token and rows of each step, in the order in which they are processed.

@@ -20,6 +20,11 @@ from elmo_plugin.engine.backends.base import Clips, LstmWeights
 #: Numbers of a panel that lie side by side, as in the library.
 PANEL = 16
 
+#: Which calls the library has and what they take: `elmo_interface` of the library.
+INTERFACE = 2
+
+_AGAIN = "Install the package again to build it anew."
+
 
 class StepWeights(ABC):
     """The weights of the steps of one layer in one direction, as a kernel of the library reads them."""
@@ -156,15 +161,8 @@ def run_strongest(
 
 def unavailable_reason() -> Optional[str]:
     """Say why there are no compiled kernels; None where there are."""
-    path = library_path()
-    if path is None:
-        return (
-            "the compiled kernels were not built with the package. They need Linux or macOS on x86-64, and a C++ "
-            "compiler when the package is installed."
-        )
-    if load() is None:
-        return f"{path.name} cannot be used on this processor, which needs AVX2, FMA and F16C."
-    return None
+    found = _opened()
+    return found if isinstance(found, str) else None
 
 
 def library_path() -> Optional[Path]:
@@ -173,27 +171,45 @@ def library_path() -> Optional[Path]:
     return next((path for path in paths if path.is_file()), None)
 
 
-@lru_cache(maxsize=None)
 def load() -> Any:
-    """The library; None where it is missing, damaged, or not for this processor."""
+    """The library; None where it is missing, damaged, of other sources, or not for this processor."""
+    found = _opened()
+    return None if isinstance(found, str) else found
+
+
+@lru_cache(maxsize=None)
+def _opened() -> Any:
+    """The library, or why there is none."""
     path = library_path()
     if path is None:
-        return None
+        return (
+            "the compiled kernels were not built with the package. They need Linux or macOS on x86-64, and a C++ "
+            "compiler when the package is installed."
+        )
     try:
         library = ctypes.CDLL(str(path))
-        if not library.elmo_can_run():
-            return None
-        pointer, number, bound = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
-        for name, weights in (("float32", 2), ("single", 2), ("float16", 2), ("int8", 6)):
-            steps = getattr(library, f"elmo_steps_{name}")
-            steps.argtypes = [pointer] * 2 + [number] * 3 + [pointer] * (2 + weights + 2) + [bound] * 2
-            steps.restype = None
-        add = library.elmo_add_int8
-        add.argtypes = [pointer, number, number, pointer, pointer, number, pointer, pointer, pointer]
-        add.restype = None
-        convolve = library.elmo_strongest
-        convolve.argtypes = [pointer, number, number, number, pointer, number, number, pointer, number]
-        convolve.restype = None
-    except (OSError, AttributeError):
-        return None
+    except OSError as error:
+        return f"{path.name} cannot be loaded ({error}). {_AGAIN}"
+    # A package that is used where its sources lie may be newer than what was built from them.
+    interface = library.elmo_interface() if hasattr(library, "elmo_interface") else "none"
+    if interface != INTERFACE:
+        return f"{path.name} has the interface {interface}, expected {INTERFACE}: it is of other sources. {_AGAIN}"
+    if not library.elmo_can_run():
+        return f"{path.name} cannot be used on this processor, which needs AVX2, FMA and F16C."
+    _describe(library)
     return library
+
+
+def _describe(library: Any) -> None:
+    """Say what the calls take."""
+    pointer, number, bound = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
+    for name, weights in (("float32", 2), ("single", 2), ("float16", 2), ("int8", 6)):
+        steps = getattr(library, f"elmo_steps_{name}")
+        steps.argtypes = [pointer] * 2 + [number] * 3 + [pointer] * (2 + weights + 2) + [bound] * 2
+        steps.restype = None
+    add = library.elmo_add_int8
+    add.argtypes = [pointer, number, number, pointer, pointer, number, pointer, pointer, pointer]
+    add.restype = None
+    convolve = library.elmo_strongest
+    convolve.argtypes = [pointer, number, number, number, pointer, number, number, pointer, number]
+    convolve.restype = None

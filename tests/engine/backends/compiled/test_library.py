@@ -1,4 +1,6 @@
 import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,9 +18,9 @@ needs_the_kernels = pytest.mark.skipif(not can_run("compiled"), reason="no compi
 
 @pytest.fixture
 def load_anew():
-    library.load.cache_clear()
+    library._opened.cache_clear()
     yield
-    library.load.cache_clear()
+    library._opened.cache_clear()
 
 
 def draw(*shape, seed=0):
@@ -45,7 +47,36 @@ def test_a_damaged_library_is_refused(monkeypatch, load_anew, tmp_path):
     path.write_bytes(b"no library")
     monkeypatch.setattr(library, "library_path", lambda: path)
 
-    assert "_kernels.so cannot be used on this processor" in library.unavailable_reason()
+    reason = library.unavailable_reason()
+    assert re.search(r"_kernels.so cannot be loaded \(.*\)\. Install the package again", reason), reason
+    assert library.load() is None
+
+
+class Built:
+    """A library that was built from other sources, or that the processor cannot run."""
+
+    def __init__(self, interface, runs):
+        self.elmo_can_run = lambda: runs
+        if interface is not None:
+            self.elmo_interface = lambda: interface
+
+
+@pytest.mark.parametrize(
+    "built,reason",
+    [
+        (Built(None, True), "has the interface none, expected 2: it is of other sources. Install the package again"),
+        (Built(1, True), "has the interface 1, expected 2: it is of other sources. Install the package again"),
+        (Built(2, False), "cannot be used on this processor, which needs AVX2, FMA and F16C"),
+    ],
+)
+def test_a_library_that_does_not_fit_is_refused(monkeypatch, load_anew, built, reason):
+    """The kernels of older sources take other arguments: they would write where they should not."""
+    assert library.INTERFACE == 2
+    monkeypatch.setattr(library, "library_path", lambda: Path("_kernels.so"))
+    monkeypatch.setattr(library.ctypes, "CDLL", lambda path: built)
+
+    assert reason in library.unavailable_reason()
+    assert library.load() is None
 
 
 def test_panels_hold_each_weight_once():
