@@ -117,7 +117,8 @@ class IndexQuery:
             raise OptionsError(
                 f"the index was built with another biLM, state or precision (fingerprint {expected[:12]}, now "
                 f"{found[:12]}): with weights {index.description['weights']!r}, state {index.description['state']!r}, "
-                f"precision {index.description['precision']!r}. Name that biLM, or build the index again."
+                f"precision {index.description['precision']!r} (int8 counts by backend). Name that biLM, or build the "
+                "index again."
             )
         self._index = index
         self._embedder = embedder

@@ -5,7 +5,9 @@ import copy
 import pytest
 import torch
 
+from elmo_plugin.engine import backends
 from elmo_plugin.engine import fingerprint as module
+from elmo_plugin.engine.backends.base import PRECISIONS
 from elmo_plugin.engine.fingerprint import Fingerprint, fingerprint
 from tests.engine import models
 
@@ -69,6 +71,22 @@ def test_nothing_else_counts():
     trained = models.weights()
     trained.content["dropout"] = 0.1
     assert fingerprint(models.bilm(trained)) == expected
+
+
+def test_backends_count_where_they_round_each_in_their_own_way(require_backend):
+    """A layer cache or an index of one would be read by the other, whose vectors are off by hundredths."""
+    require_backend("compiled")
+    if backends.get("cpu").refuses("int8") is not None:
+        pytest.skip("no int8 of PyTorch here")
+    found = {
+        (precision, name): fingerprint(models.bilm(dtype=torch.float32, precision=precision, backend=name))
+        for precision in PRECISIONS
+        for name in ("compiled", "cpu", "auto")
+    }
+
+    assert found["int8", "compiled"] != found["int8", "cpu"]
+    assert found["int8", "auto"] == found["int8", "compiled"]
+    assert len(set(found.values())) == len(PRECISIONS) + 1
 
 
 def test_large_tensors_are_read_in_pieces(monkeypatch):

@@ -120,7 +120,7 @@ class Clips:
 class Backend(ABC):
     """
     A way to compute the LSTM stack and the convolutions in front of it. All give the same numbers, within the tolerance
-    of the dtype.
+    of the dtype, but for what `rounding` tells apart.
     """
 
     name: str
@@ -136,6 +136,13 @@ class Backend(ABC):
     def refuses(self, precision: str) -> Optional[str]:
         """Say why products cannot be made in a precision of `PRECISIONS`; None where they can."""
         return None if precision == FLOAT32 else f"the backend {self.name!r} computes in the dtype of the weights."
+
+    def rounding(self, precision: str) -> str:
+        """
+        Name the way in which products are rounded: what two backends call the same is the same numbers, within the
+        tolerance of the dtype. Int8 is as each backend does it.
+        """
+        return f"{precision} of {self.name}" if precision == INT8 else precision
 
     @abstractmethod
     def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
