@@ -105,15 +105,11 @@ class BiLm(nn.Module):
         precision: str = FLOAT32,
     ) -> None:
         super().__init__()
-        if fine_tune and precision != FLOAT32:
-            raise OptionsError(
-                f"precision {precision!r} rounds the weights of a frozen biLM, and fine_tune trains them: it would be "
-                "trained in float32 and evaluated in something else. Leave one of the two out."
-            )
+        _check_fine_tune(fine_tune, precision)
         self.options = options
-        self.fine_tune = fine_tune
         self.token_encoder = build_token_encoder(options)
         self.lstm = BiLstm(options.lstm, backend=backend, precision=precision)
+        self.fine_tune = fine_tune
         self.warm, self._states = _start(state, options)
         self.word_cache = None if word_cache == 0 else WordCache(word_cache)
         for parameter in self.parameters():
@@ -133,6 +129,16 @@ class BiLm(nn.Module):
     def precision(self) -> str:
         """Of the LSTMs' products where no gradient is needed."""
         return self.lstm.precision
+
+    @property
+    def fine_tune(self) -> bool:
+        """Whether a graph is kept through the biLM; may be changed, as where a trainer freezes and thaws it."""
+        return self._fine_tune
+
+    @fine_tune.setter
+    def fine_tune(self, value: bool) -> None:
+        _check_fine_tune(value, self.precision)
+        self._fine_tune = value
 
     @property
     def state(self) -> str:
@@ -262,6 +268,14 @@ class BiLm(nn.Module):
                 f"ids are on {ids.device}, but the biLM is on {own}. Move one to the other: "
                 "ids.to(device), or model.to(device)."
             )
+
+
+def _check_fine_tune(fine_tune: bool, precision: str) -> None:
+    if fine_tune and precision != FLOAT32:
+        raise OptionsError(
+            f"precision {precision!r} rounds the weights of a frozen biLM, and fine_tune trains them: it would be "
+            "trained in float32 and evaluated in something else. Leave one of the two out."
+        )
 
 
 def _lengths(ids: torch.Tensor, batch_ndim: int) -> torch.Tensor:

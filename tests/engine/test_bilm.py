@@ -559,3 +559,8 @@ def test_a_precision_is_for_a_frozen_bilm():
         OptionsError, match="precision 'int8' rounds the weights of a frozen biLM, and fine_tune trains"
     ):
         models.bilm(fine_tune=True, precision="int8")
+
+    frozen = models.bilm(dtype=torch.float32, precision="float16")
+    with pytest.raises(OptionsError, match="precision 'float16' rounds the weights of a frozen biLM"):
+        frozen.fine_tune = True  # as where a trainer thaws it
+    assert not frozen.fine_tune
