@@ -8,7 +8,7 @@ from elmo_plugin.engine.backends.base import FLOAT16, INT8, Clips, LstmJob, Lstm
 from elmo_plugin.engine.backends.compiled import library
 from elmo_plugin.engine.backends.compiled.int8 import Int8Panels, Int8Product
 from elmo_plugin.engine.backends.cpu.inference import blocks_of_steps
-from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Product
+from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Product, check_float16
 from elmo_plugin.engine.packing import Packing
 
 
@@ -34,10 +34,17 @@ def prepare(weights: LstmWeights, precision: str) -> Prepared:
 
     weights : of one layer in one direction.
     precision : "float32", "float16" or "int8".
+
+    # Raises
+
+    `OptionsError` where float16 cannot hold a weight.
     """
     if precision == INT8:
         return Prepared(Int8Product(weights.input), Int8Panels(weights))
     if precision == FLOAT16:
+        for weight in (weights.recurrent, weights.projection):
+            if weight is not None:
+                check_float16(weight)
         return Prepared(Float16Product(weights.input), library.Panels(weights, torch.float16))
     return Prepared(DenseProduct(weights.input.t()), library.Panels(weights, torch.float32))
 

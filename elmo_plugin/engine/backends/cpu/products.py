@@ -19,6 +19,7 @@ from typing import Any, List, NamedTuple, Optional
 import torch
 
 from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, LstmWeights
+from elmo_plugin.engine.errors import OptionsError
 
 #: Weights of this many numbers are packed by oneDNN; 4 MiB in float32.
 MIN_PACKED = 1 << 20
@@ -85,10 +86,20 @@ class PackedProduct(_NewTensorProduct):
         (self._few.add_to if len(x) < MIN_PACKED_ROWS else super().add_to)(x, out)
 
 
+def check_float16(weight: torch.Tensor) -> None:
+    """Raise `OptionsError` where float16 cannot hold a weight: FBGEMM would take its largest number instead."""
+    if not bool(weight.half().isfinite().all()):
+        raise OptionsError(
+            f"precision {FLOAT16!r} was asked for, but a weight of the LSTMs is beyond 65504, the largest number of "
+            f"float16, or is no number. Use precision {FLOAT32!r}, or check the weights."
+        )
+
+
 class Float16Product(_NewTensorProduct):
     """Weights rounded to float16; inputs and sums in float32."""
 
     def __init__(self, weight: torch.Tensor) -> None:
+        check_float16(weight)
         self._packed = torch.ops.quantized.linear_prepack_fp16(weight.contiguous(), None)
 
     def _multiply(self, x: torch.Tensor) -> torch.Tensor:
@@ -109,7 +120,9 @@ class Int8Product(_NewTensorProduct):
 
     def _multiply(self, x: torch.Tensor) -> torch.Tensor:
         # With 8 bits processors without VNNI would saturate.
-        return torch.ops.quantized.linear_dynamic(x.contiguous(), self._packed, reduce_range=True)
+        product = torch.ops.quantized.linear_dynamic(x.contiguous(), self._packed, reduce_range=True)
+        # FBGEMM takes what is no number for some number. The sums here are zero, or no number either.
+        return product.add_((x - x).sum(dim=1, keepdim=True))
 
 
 class Products(NamedTuple):

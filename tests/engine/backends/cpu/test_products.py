@@ -1,9 +1,13 @@
+import math
+
 import pytest
 import torch
 
 from elmo_plugin.engine.backends.base import FLOAT16, FLOAT32, INT8, LstmWeights
 from elmo_plugin.engine.backends.cpu import products
 from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Int8Product, PackedProduct
+from elmo_plugin.engine.errors import OptionsError
+from tests.engine.backends.jobs import all_of, one_job
 
 #: largest relative error; of int8 most comes from the inputs, which have 7 bits
 TOLERANCE = {DenseProduct: 1e-6, PackedProduct: 1e-6, Float16Product: 1e-3, Int8Product: 0.03}
@@ -49,6 +53,39 @@ def test_rows_that_are_no_rows_of_their_own_memory(kind):
     make(kind, weight).into(x, out)
 
     assert (out - x @ weight.t()).abs().max() <= 2 * TOLERANCE[kind] * out.abs().max()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("kind", TOLERANCE)
+def test_an_input_that_is_no_number_never_gives_numbers(kind, bad):
+    x, out = draw(9, 50), torch.zeros(9, 70)
+    x[2, 3] = bad
+    make(kind, draw(70, 50)).into(x, out)
+
+    assert not out[2].isfinite().any()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1e6])
+def test_weights_that_float16_cannot_hold_are_refused(bad):
+    """They would become 65504."""
+    weight = draw(70, 50)
+    weight[3, 4] = bad
+
+    with pytest.raises(OptionsError, match="a weight of the LSTMs is beyond 65504"):
+        make(Float16Product, weight)
+
+
+@pytest.mark.parametrize("name", ["cpu", "compiled"])
+@pytest.mark.parametrize("part", ["input", "recurrent", "projection"])
+def test_no_weight_of_a_layer_that_float16_cannot_hold_is_rounded(require_backend, name, part):
+    require_backend(name)
+    if not AVAILABLE[Float16Product]:
+        pytest.skip("no float16 here")
+    job = one_job([3, 1], precision=FLOAT16)
+    getattr(job.weights, part)[1, 2] = 1e6
+
+    with pytest.raises(OptionsError, match="beyond 65504"):
+        all_of(job, [3, 1], name)
 
 
 def test_a_weight_of_zeros_stays_one():
