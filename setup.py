@@ -29,7 +29,7 @@ KERNELS = "elmo_plugin/engine/backends/compiled"
 COMPILED = Extension(
     "elmo_plugin.engine.backends.compiled._kernels",
     [f"{KERNELS}/kernels.cpp"],
-    depends=[f"{KERNELS}/{name}.h" for name in ("vectors", "products", "int8_products", "single_row")],
+    depends=[f"{KERNELS}/{name}.h" for name in ("vectors", "products", "int8_products", "plain_products")],
     extra_compile_args=["-O3", "-std=c++17", "-mavx2", "-mfma", "-mf16c"],
     optional=True,
 )

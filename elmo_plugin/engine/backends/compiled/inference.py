@@ -8,8 +8,27 @@ from elmo_plugin.engine.backends.base import FLOAT16, INT8, Clips, LstmJob, Lstm
 from elmo_plugin.engine.backends.compiled import library
 from elmo_plugin.engine.backends.compiled.int8 import Int8Panels, Int8Product
 from elmo_plugin.engine.backends.cpu.inference import blocks_of_steps
-from elmo_plugin.engine.backends.cpu.products import DenseProduct, Float16Product, Product, check_float16
+from elmo_plugin.engine.backends.cpu.products import Float16Product, Product, check_float16
 from elmo_plugin.engine.packing import Packing
+
+
+class PlainProduct(Product):
+    """
+    The product of many rows and a weight as it is.
+
+    # Parameters
+
+    weight : `(outputs, inputs)`, float32, contiguous.
+    """
+
+    def __init__(self, weight: torch.Tensor) -> None:
+        self._weight = weight
+
+    def into(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        self.add_to(x, out.zero_())
+
+    def add_to(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        library.add_product(x.contiguous(), self._weight, out)
 
 
 class Prepared(NamedTuple):
@@ -46,7 +65,7 @@ def prepare(weights: LstmWeights, precision: str) -> Prepared:
             if weight is not None:
                 check_float16(weight)
         return Prepared(Float16Product(weights.input), library.Panels(weights, torch.float16))
-    return Prepared(DenseProduct(weights.input.t()), library.Panels(weights, torch.float32))
+    return Prepared(PlainProduct(weights.input.contiguous()), library.Panels(weights, torch.float32))
 
 
 def as_they_are(weights: LstmWeights) -> Optional[Prepared]:
@@ -57,9 +76,10 @@ def as_they_are(weights: LstmWeights) -> Optional[Prepared]:
 
     weights : of one layer in one direction.
     """
-    if not all(tensor is None or tensor.is_contiguous() for tensor in (weights.recurrent, weights.projection)):
+    tensors = (weights.input, weights.recurrent, weights.projection)
+    if not all(tensor is None or tensor.is_contiguous() for tensor in tensors):
         return None
-    return Prepared(DenseProduct(weights.input.t()), library.Plain(weights))
+    return Prepared(PlainProduct(weights.input), library.Plain(weights))
 
 
 def infer(job: LstmJob, packing: Packing, clips: Clips, weights: Prepared) -> LstmResult:

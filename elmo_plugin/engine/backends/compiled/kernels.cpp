@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include "int8_products.h"
+#include "plain_products.h"
 #include "products.h"
-#include "single_row.h"
 #include "vectors.h"
 
 namespace {
@@ -91,7 +91,7 @@ extern "C" {
 
 // Which calls there are and what they take: to be raised with every change of them, here and in library.py, so that a
 // library that was built from other sources is refused.
-int elmo_interface() { return 2; }
+int elmo_interface() { return 3; }
 
 // F16C is asked of the processor itself: older compilers do not know its name.
 int elmo_can_run() {
@@ -134,6 +134,11 @@ void elmo_steps_int8(const int64_t* starts, const int64_t* sizes, int64_t steps,
   const Rounded room{numbers, number_scales};
   run(starts, sizes, steps, cells, width, gates, outputs, Int8Panels{recurrent, recurrent_scales, room},
       Int8Panels{projection, projection_scales, room}, hidden, cell, cell_clip, projection_clip);
+}
+
+// out (rows, outputs) += x (rows, inputs) times a weight as it is, (outputs, inputs).
+void elmo_add_float32(const float* x, int64_t rows, int64_t inputs, const float* weight, int64_t outputs, float* out) {
+  add_product(x, rows, inputs, weight, outputs, out);
 }
 
 // out (rows, outputs) += x (rows, inputs) times a rounded weight; room as above.

@@ -21,7 +21,7 @@ from elmo_plugin.engine.backends.base import Clips, LstmWeights
 PANEL = 16
 
 #: Which calls the library has and what they take: `elmo_interface` of the library.
-INTERFACE = 2
+INTERFACE = 3
 
 _AGAIN = "Install the package again to build it anew."
 
@@ -133,6 +133,24 @@ def run_steps(
     )
 
 
+def add_product(x: torch.Tensor, weight: torch.Tensor, out: torch.Tensor) -> None:
+    """
+    Add the product of many rows and a weight to `out`. All tensors are float32, contiguous and on the CPU.
+
+    # Parameters
+
+    x : `(rows, inputs)`.
+    weight : `(outputs, inputs)`.
+    out : `(rows, outputs)`, changed.
+    """
+    library = load()
+    assert library is not None
+    for tensor in (x, weight, out):
+        assert tensor.dtype == torch.float32 and tensor.is_contiguous() and tensor.device.type == "cpu"
+    (rows, inputs), outputs = x.shape, len(weight)
+    library.elmo_add_float32(x.data_ptr(), rows, inputs, weight.data_ptr(), outputs, out.data_ptr())
+
+
 def run_strongest(
     embedded: torch.Tensor, panels: Sequence[torch.Tensor], widths: Sequence[int], counts: Sequence[int]
 ) -> torch.Tensor:
@@ -207,6 +225,8 @@ def _describe(library: Any) -> None:
         steps = getattr(library, f"elmo_steps_{name}")
         steps.argtypes = [pointer] * 2 + [number] * 3 + [pointer] * (2 + weights + 2) + [bound] * 2
         steps.restype = None
+    library.elmo_add_float32.argtypes = [pointer, number, number, pointer, number, pointer]
+    library.elmo_add_float32.restype = None
     add = library.elmo_add_int8
     add.argtypes = [pointer, number, number, pointer, pointer, number, pointer, pointer, pointer]
     add.restype = None

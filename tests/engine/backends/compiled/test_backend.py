@@ -87,13 +87,13 @@ def test_a_single_row_needs_no_second_copy_of_the_weights(monkeypatch, calls, ce
 
 def test_a_single_row_of_weights_that_do_not_lie_side_by_side(calls):
     alone = one_job([7])
-    for part in ("recurrent", "projection"):
+    for part in ("input", "recurrent", "projection"):
         spread = getattr(alone.weights, part).t().contiguous().t()
         assert not spread.is_contiguous()
         spread_job = replace(alone, weights=replace(alone.weights, **{part: spread}))
 
         assert_close(all_of(spread_job, [7], "compiled"), all_of(alone, [7], "reference"), BACKEND[torch.float32])
-    assert len(calls) == 2
+    assert len(calls) == 3
 
 
 @pytest.mark.parametrize("cells,projection", [(30, 12), (64, 32), (5, None), (16, None)])

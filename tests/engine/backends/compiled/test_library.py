@@ -52,6 +52,9 @@ def test_a_damaged_library_is_refused(monkeypatch, load_anew, tmp_path):
     assert library.load() is None
 
 
+NOW = library.INTERFACE
+
+
 class Built:
     """A library that was built from other sources, or that the processor cannot run."""
 
@@ -64,14 +67,13 @@ class Built:
 @pytest.mark.parametrize(
     "built,reason",
     [
-        (Built(None, True), "has the interface none, expected 2: it is of other sources. Install the package again"),
-        (Built(1, True), "has the interface 1, expected 2: it is of other sources. Install the package again"),
-        (Built(2, False), "cannot be used on this processor, which needs AVX2, FMA and F16C"),
+        (Built(None, True), f"has the interface none, expected {NOW}: it is of other sources"),
+        (Built(NOW - 1, True), f"has the interface {NOW - 1}, expected {NOW}: it is of other sources"),
+        (Built(NOW, False), "cannot be used on this processor, which needs AVX2, FMA and F16C"),
     ],
 )
 def test_a_library_that_does_not_fit_is_refused(monkeypatch, load_anew, built, reason):
     """The kernels of older sources take other arguments: they would write where they should not."""
-    assert library.INTERFACE == 2
     monkeypatch.setattr(library, "library_path", lambda: Path("_kernels.so"))
     monkeypatch.setattr(library.ctypes, "CDLL", lambda path: built)
 
@@ -167,6 +169,24 @@ def test_a_step_with_weights_that_no_cache_holds(rows):
     c = (i.sigmoid() * g.tanh() + f.sigmoid() * draw(rows, cells)).clamp(-3, 3)
     expected = (o.sigmoid() * c.tanh()) @ weights.projection.double().t()
     assert_close(outputs.double(), expected.clamp(-3, 3), 2e-6)
+
+
+@needs_the_kernels
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.integers(0, 15),
+    inputs=st.integers(1, 40) | st.sampled_from([255, 256, 257, 300, 520]),
+    outputs=st.integers(1, 50),
+    seed=st.integers(0, 99),
+)
+def test_a_product_with_a_weight_as_it_is(rows, inputs, outputs, seed):
+    x, weight = draw(rows, inputs, seed=seed), draw(outputs, inputs, seed=seed + 1) * inputs**-0.5
+    out = draw(rows, outputs, seed=seed + 2)
+    expected = out.double() + x.double() @ weight.double().t()
+
+    library.add_product(x, weight, out)
+
+    assert_close(out.double(), expected, 4e-6)
 
 
 @needs_the_kernels
