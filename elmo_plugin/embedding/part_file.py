@@ -184,9 +184,10 @@ def pieces(values: np.ndarray) -> Iterator[memoryview]:
 
     # Parameters
 
-    values : copied where neither it nor its entries along the first axis are contiguous.
+    values : copied where it is small, or where not even its entries along the first axis are contiguous.
     """
-    for block in [values] if values.flags.c_contiguous else values:
+    is_one = values.flags.c_contiguous or values.nbytes <= _BYTES_AT_ONCE  # a copy costs less than two writes more
+    for block in [values] if is_one else values:
         flat = np.ascontiguousarray(block).reshape(-1)
         count = max(1, _BYTES_AT_ONCE // flat.itemsize)
         for start in range(0, len(flat), count):

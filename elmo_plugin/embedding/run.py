@@ -15,6 +15,7 @@ from elmo_plugin.embedding.part_file import PartSummary, WindowVectors, read_sta
 from elmo_plugin.embedding.store import PartStore
 from elmo_plugin.embedding.targets import AnyTarget, check_target
 from elmo_plugin.embedding.text import TextLine, TextReader, escaped_token
+from elmo_plugin.embedding.window_memory import Room, WindowMemory
 from elmo_plugin.embedding.windows import Limits, windows
 from elmo_plugin.embedding.writers import Description
 from elmo_plugin.engine.errors import FormatError, OptionsError
@@ -107,6 +108,7 @@ class _Run:
         self._warned = False
         self._shape = shape = embedder.choice.shape(1, embedder.bilm.output_dim)[1:]
         self._limits = window_limits(embedder)
+        self._memory = WindowMemory(shape, target.layers_first, self._limits.tokens)
         self._about: Description = {
             "format_version": VERSION,
             "weights_fingerprint": fingerprint(embedder.bilm).hex(),
@@ -208,10 +210,11 @@ class _Run:
         for window in windows(self._checked(reader), self._limits):
             tokens = [line.tokens for line in window]
             lengths = np.array([len(line) for line in tokens], dtype=np.int64)
-            vectors = self._room(int(lengths.sum()))
+            room = self._memory.room(int(lengths.sum()))
+            vectors = room.vectors
             self._embedder.embed_into(vectors, tokens, first=window[0].number)
             texts = [line.text for line in window]
-            thread.put(store.add, WindowVectors(window[0].number, texts, lengths, vectors))
+            thread.put(self._add, store, WindowVectors(window[0].number, texts, lengths, vectors), room)
             done = self._progress
             self._progress = Progress(reader.lines, done.tokens + len(vectors), done.computed + len(vectors), None)
             size += vectors.nbytes + sum(map(len, texts)) + len(texts)
@@ -223,12 +226,9 @@ class _Run:
         if size:
             thread.put(store.commit, self._summary(reader, is_last=True), self._state())
 
-    def _room(self, tokens: int) -> np.ndarray:
-        """Make an array for the vectors of so many tokens, laid out as the output takes them fastest."""
-        if self._target.layers_first and len(self._shape) == 2:
-            layers, dim = self._shape
-            return np.empty((layers, tokens, dim), dtype=np.float32).transpose(1, 0, 2)
-        return np.empty((tokens, *self._shape), dtype=np.float32)
+    def _add(self, store: PartStore, window: WindowVectors, room: Room) -> None:
+        store.add(window)
+        self._memory.give_back(room)
 
     def _checked(self, reader: TextReader) -> Iterator[TextLine]:
         for line in reader:

@@ -38,7 +38,7 @@ class PartStore(ABC):
         """Put a finished part into the output."""
 
     def add(self, window: WindowVectors) -> None:
-        """Put a window into the part and into the output."""
+        """Put a window into the part and into the output; its arrays are used again behind this."""
         if self._part is None:
             self._part = self._journal.part(self._number)
         self._part.add(window)

@@ -31,5 +31,11 @@ def test_what_is_contiguous_is_not_copied():
 
     (piece,) = pieces(values)
     assert np.shares_memory(np.frombuffer(piece, dtype=np.float32), values)
-    for piece in pieces(values[:, 1:]):  # the tokens of a line, in the memory of a window
-        assert np.shares_memory(np.frombuffer(piece, dtype=np.float32), values)
+
+
+def test_the_layers_of_a_long_line_are_not_copied(monkeypatch):
+    monkeypatch.setattr(part_file, "_BYTES_AT_ONCE", 16)
+    window = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    line = list(pieces(window[:, 1:]))
+    assert len(line) == 4 and all(np.shares_memory(np.frombuffer(piece, dtype=np.float32), window) for piece in line)

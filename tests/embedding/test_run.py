@@ -249,3 +249,24 @@ def test_a_folder_that_takes_no_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda folder, mode: folder != tmp_path)
     with pytest.raises(PermissionError, match="nothing may be made in the folder"):
         check_target(write_text(tmp_path / "text", 3), Target(tmp_path / "new" / "out"))
+
+
+def test_formats_hold_the_same_vectors(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+    from safetensors.numpy import load_file
+
+    small_parts(monkeypatch)
+    text, embedder = write_text(tmp_path / "text", 100), make_embedder(tmp_path / "biLM")
+    for format in names():
+        embed_text(text, Target(tmp_path / format, format), embedder)
+
+    tensors = load_file(tmp_path / "safetensors")
+    rows = pyarrow.parquet.read_table(tmp_path / "parquet").column("vectors").to_pylist()
+    with h5py.File(tmp_path / "hdf5", "r") as hdf5, np.load(tmp_path / "npz") as npz:
+        for line, (start, stop) in enumerate(zip(tensors["offsets"], tensors["offsets"][1:])):
+            expected = tensors["vectors"][start:stop]
+            assert start == stop or len(np.unique(expected)) > 3
+            np.testing.assert_array_equal(hdf5[str(line)][...].transpose(1, 0, 2), expected)
+            np.testing.assert_array_equal(npz[str(line)].transpose(1, 0, 2), expected)
+            np.testing.assert_array_equal(np.array(rows[line], dtype=np.float32).reshape(expected.shape), expected)

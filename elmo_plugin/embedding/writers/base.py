@@ -66,7 +66,7 @@ class VectorWriter(ABC):
 
     @abstractmethod
     def add(self, window: WindowVectors) -> None:
-        """Append a window."""
+        """Append a window, and keep no reference to its vectors."""
 
     @abstractmethod
     def close(self, description: Description) -> None:

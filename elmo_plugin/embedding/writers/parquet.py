@@ -6,7 +6,7 @@ A row for each line, for pandas, Polars, Spark, DuckDB and Ray: `line`, `tokens`
 
 import json
 from pathlib import Path
-from typing import Any, Tuple
+from typing import Any, Iterator, Tuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ _DESCRIPTION = b"elmo_plugin"
 
 # A vector has hundreds of numbers: pyarrow's own 1,024 are few.
 _VALUES_AT_ONCE = 1 << 16
+
+# Of vectors that pyarrow makes a column of at once: what it needs for that, as much again, stays in the caches.
+_BYTES_AT_ONCE = 1 << 20
 
 
 class ParquetWriter(VectorWriter):
@@ -51,9 +54,17 @@ class ParquetWriter(VectorWriter):
         columns = [
             arrow.array(numbers),
             arrow.array([text.split() for text in window.texts], type=arrow.list_(arrow.string())),
-            vector_column(arrow, window.vectors, window.lengths),
+            arrow.chunked_array(list(self._vector_chunks(window)), type=self._writer.schema.field("vectors").type),
         ]
         self._writer.write(arrow.Table.from_arrays(columns, schema=self._writer.schema))
+
+    def _vector_chunks(self, window: WindowVectors) -> Iterator[Any]:
+        ends = window.lengths.cumsum()
+        full = np.flatnonzero(np.diff(ends * 4 * int(np.prod(self.shape)) // _BYTES_AT_ONCE, prepend=0))
+        start = token = 0
+        for last in np.union1d(full, [len(ends) - 1]).tolist():
+            yield vector_column(self._arrow, window.vectors[token : ends[last]], window.lengths[start : last + 1])
+            start, token = last + 1, ends[last]
 
     def close(self, description: Description) -> None:
         self._writer.close({_DESCRIPTION: json.dumps(description).encode("utf-8")})
