@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
+from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
 
 _ONTONOTES = (
@@ -48,7 +49,7 @@ def advice(task: str, scale: str) -> str:
 
 
 def _exists(path: str) -> bool:
-    pattern = Path(path)
+    pattern = Path(parse(path).file)
     return pattern.exists() or any(pattern.parent.glob(pattern.name))
 
 

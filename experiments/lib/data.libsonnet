@@ -43,15 +43,17 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
         folder + "/coref/ontogum_open", "/train_*.gold_conll", "/dev_*.gold_conll", "/test_*.gold_conll"
       ),
       squad: three(folder + "/qa/new_wiki", "/train.json", "/dev.json", "/test.json"),
-      snli: three(folder + "/nli/cad", "/train.jsonl", "/dev.jsonl", "/test.jsonl"),
+      // SNLI's development part to train on and to choose the epoch by, and its test part.
+      snli: three(folder + "/nli/snli", "/dev.jsonl[:90%]", "/dev.jsonl[90%:]", "/test.jsonl") { are_slices:: true },
       sst: three(folder + "/sst", "/train.txt", "/dev.txt", "/test.txt"),
     },
   },
   // Of an experiment that trains on `fraction` of the data: the readers and the paths.
   of_task(files, reader, fraction=1, training={}):: {
-    dataset_reader: local whole = reader + training;
+    local sliced(inner) = if std.objectHasAll(files, "are_slices") then { type: "slice", reader: inner } else inner,
+    dataset_reader: local whole = sliced(reader + training);
                     if fraction == 1 then whole else { type: "fraction", reader: whole, fraction: fraction },
-    validation_dataset_reader: reader,
+    validation_dataset_reader: sliced(reader),
     train_data_path: files.train,
     validation_data_path: files.dev,
     test_data_path: files.test,

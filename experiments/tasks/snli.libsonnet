@@ -1,8 +1,8 @@
 // Entailment as in Peters et al. (2018), supplement A.3: the sequence model ESIM (Chen et al., 2017), 300 dimensions
 // throughout, ELMo with layer norm; with ELMo dropout behind the attention and L2 on recurrent and other weights too.
 // Not as there: words are spaCy's, since the paper's are not known, and the biLM is as BILM names it (the paper's is
-// fine-tuned: `finetuning/`). The small scale has counterfactually augmented data for SNLI, a third of the width,
-// vectors of its own for GloVe.
+// fine-tuned: `finetuning/`). The small scale trains on nine tenths of SNLI's development part, a third of the width,
+// vectors of its own for GloVe; it is scored on SNLI's test part.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";

@@ -191,6 +191,8 @@ def test_cell_trains_saves_and_loads(
     for split in ("test", "development"):
         found = items.evaluate(tmp_path / "run", split)
         assert found.corpus_score() == pytest.approx(result.score(split), abs=1e-6)
-        assert len(found.numbers) == number + (task == "coref" and scale == "paper")
+        # the one development pair is the last tenth of three
+        expected = 1 if (task, scale, split) == ("snli", "small", "development") else number
+        assert len(found.numbers) == expected + (task == "coref" and scale == "paper")
         assert 0 < found.parameters["trained"] < found.parameters["all"]
         assert [mix["place"] for mix in found.mixes] == places

@@ -1,0 +1,75 @@
+"""A slice of a data set: what paths mean, that slices are the whole together, and what is refused."""
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_plugin.dataset_readers.slice import Slice, SliceReader, parse
+
+LINES = [f"word{number}###N" for number in range(37)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "data.txt").write_text("\n".join(LINES) + "\n")
+    return str(tmp_path / "data.txt")
+
+
+def read(path):
+    params = Params({"type": "slice", "reader": {"type": "sequence_tagging"}})
+    return [str(instance["tokens"].tokens[0]) for instance in DatasetReader.from_params(params).read(path)]
+
+
+@pytest.mark.parametrize(
+    "path,expected",
+    [
+        ("a.txt", Slice("a.txt", 0, 100)),
+        ("a.txt[:90%]", Slice("a.txt", 0, 90)),
+        ("a.txt[90%:]", Slice("a.txt", 90, 100)),
+        ("a.txt[:]", Slice("a.txt", 0, 100)),
+        ("a[0-9].txt[5%:7%]", Slice("a[0-9].txt", 5, 7)),
+        ("a[1].txt", Slice("a[1].txt", 0, 100)),
+        ("a[1:2]", Slice("a[1:2]", 0, 100)),
+        ("[:5%]", Slice("[:5%]", 0, 100)),
+    ],
+)
+def test_paths(path, expected):
+    assert parse(path) == expected
+
+
+@pytest.mark.parametrize("part", ["[90%:10%]", "[5%:5%]", "[:101%]", "[100%:]", "[:0%]"])
+def test_slices_of_nothing_are_refused(part):
+    with pytest.raises(ConfigurationError, match=r"expected one that begins before it ends, within 100 %"):
+        parse("a.txt" + part)
+
+
+@given(st.text(), st.integers(0, 99), st.integers(1, 100))
+def test_any_file_can_be_sliced(file, start, length):
+    stop = min(100, start + length)
+
+    assert parse(f"./{file}[{start}%:{stop}%]") == Slice(f"./{file}", start, stop)
+
+
+def test_slices_are_the_whole_together(path):
+    assert read(path + "[:90%]") + read(path + "[90%:]") == read(path) == [line.split("#")[0] for line in LINES]
+    assert len(read(path + "[:90%]")) == 33
+
+
+def test_a_slice_without_instances(path):
+    with pytest.raises(ConfigurationError, match=r"data.txt\[1%:2%\]: none of its 37 instances"):
+        read(path + "[1%:2%]")
+
+
+def test_text_becomes_an_instance_as_with_the_reader():
+    reader = SliceReader(DatasetReader.from_params(Params({"type": "snli", "tokenizer": {"type": "just_spaces"}})))
+
+    instance = reader.text_to_instance("a b", "c")
+    reader.apply_token_indexers(instance)
+
+    assert list(instance["premise"].token_indexers) == ["tokens"]
