@@ -109,7 +109,7 @@ def write(folder: Path) -> Dict[str, str]:
         texts[f"conll-formatted-ontonotes-5.0/data/{name}/data/english/a.gold_conll"] = conll("nw/a")
         texts[f"coref/ontogum_open/{part}_00.gold_conll"] = conll("GUM_news_a")
         texts[f"coref/{part}.english.v4_gold_conll"] = conll("nw/a") + conll("bc/b")
-        texts[f"qa/new_wiki/{part}.json"] = texts[f"public/squad-{part}-v1.1.json"] = json.dumps(squad())
+        texts[f"qa/new_wiki/{part}.json"] = texts["qa/xquad/xquad.en.json"] = texts[f"public/squad-{part}-v1.1.json"] = json.dumps(squad())
         texts[f"nli/snli/{part}.jsonl"] = texts[f"public/snli_1.0_{part}.jsonl"] = snli()
         texts[f"public/{part}.txt"] = TREES
         for shard in ("00", "01"):

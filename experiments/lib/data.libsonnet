@@ -42,7 +42,7 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
       coref: three(
         folder + "/coref/ontogum_open", "/train_*.gold_conll", "/dev_*.gold_conll", "/test_*.gold_conll"
       ),
-      squad: three(folder + "/qa/new_wiki", "/train.json", "/dev.json", "/test.json"),
+      squad: three(folder + "/qa", "/new_wiki/train.json", "/new_wiki/dev.json", "/xquad/xquad.en.json"),
       // SNLI's development part to train on and to choose the epoch by, and its test part.
       snli: three(folder + "/nli/snli", "/dev.jsonl[:90%]", "/dev.jsonl[90%:]", "/test.jsonl") { are_slices:: true },
       sst: three(folder + "/sst", "/train.txt", "/dev.txt", "/test.txt"),
