@@ -101,6 +101,7 @@ def write(folder: Path) -> Dict[str, str]:
     The variables of the experiments: DATA and VECTORS.
     """
     texts: Dict[str, str] = {"senna/senna.50d.txt": vectors(50), "vectors.txt": vectors(100)}
+    texts["qa/xquad/xquad.en.json"] = json.dumps(squad())
     small, paper = ("train", "dev", "test"), ("train", "development", "conll-2012-test")
     for part, name, conll2003 in zip(small, paper, ("train", "testa", "testb")):
         texts[f"sst/{part}.txt"] = TREES
@@ -109,7 +110,7 @@ def write(folder: Path) -> Dict[str, str]:
         texts[f"conll-formatted-ontonotes-5.0/data/{name}/data/english/a.gold_conll"] = conll("nw/a")
         texts[f"coref/ontogum_open/{part}_00.gold_conll"] = conll("GUM_news_a")
         texts[f"coref/{part}.english.v4_gold_conll"] = conll("nw/a") + conll("bc/b")
-        texts[f"qa/new_wiki/{part}.json"] = texts["qa/xquad/xquad.en.json"] = texts[f"public/squad-{part}-v1.1.json"] = json.dumps(squad())
+        texts[f"qa/new_wiki/{part}.json"] = texts[f"public/squad-{part}-v1.1.json"] = json.dumps(squad())
         texts[f"nli/snli/{part}.jsonl"] = texts[f"public/snli_1.0_{part}.jsonl"] = snli()
         texts[f"public/{part}.txt"] = TREES
         for shard in ("00", "01"):

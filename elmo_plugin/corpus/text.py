@@ -62,6 +62,13 @@ def find_files(source: Source) -> List[Path]:
     return sorted(found)
 
 
+def _size(path: Path) -> int:
+    """The bytes of a file, or of all in a folder; 0 of what is neither, such as an address."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size if path.is_file() else 0
+
+
 class Corpus:
     """
     Sentences of many shards, in blocks of bounded size.
@@ -101,11 +108,17 @@ class Corpus:
         self._counted_lines = 0
         self._taken: Optional[List[int]] = None
         self._skipped: Set[Shard] = set()
+        self._sizes = [(Path(file).name, _size(Path(file))) for file in self.files]
         index, count = worker
         if 1 < count <= len(self.files) and max_sentences is None:
             held = [file for file in self.files if self._holds_a_sentence(file)]
             if len(held) >= count:
                 self.files, self._worker = held[index::count], (0, 1)
+
+    @property
+    def sizes(self) -> List[Tuple[str, int]]:
+        """Name and bytes of each file when the corpus was opened, in order, those of other workers included."""
+        return self._sizes
 
     @property
     def lines(self) -> int:

@@ -2,7 +2,7 @@
 
 import logging
 from itertools import count, islice, repeat
-from typing import Any, Callable, Iterator, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterator, List, Optional, Tuple, TypeVar
 
 import numpy as np
 import torch
@@ -142,6 +142,11 @@ class ElmoCorpusLoader(DataLoader):
     @overrides
     def set_target_device(self, device: torch.device) -> None:
         self._device = device
+
+    @property
+    def text_sizes(self) -> List[Tuple[str, int]]:
+        """Name and bytes of each file of the text, in order."""
+        return self._corpus.sizes
 
     def skip_while(self, is_skipped: Callable[[], bool], epochs: int = 0) -> None:
         """

@@ -4,6 +4,8 @@ import pytest
 
 pytest.importorskip("allennlp")
 
+from allennlp.common.checks import ConfigurationError  # noqa: E402
+
 from elmo_plugin.callbacks.elmo_fast_forward import ElmoFastForward  # noqa: E402
 from elmo_plugin.data_loaders.elmo_corpus import ElmoCorpusLoader  # noqa: E402
 from elmo_plugin.dataset_readers.elmo_corpus import ElmoCorpusReader  # noqa: E402
@@ -49,6 +51,35 @@ def test_whole_epochs_are_not_read_again(tmp_path):
     ElmoFastForward("folder").on_start(trainer)
 
     assert list(loader) == [{}] * expected
+
+
+def resumed(folder, state):
+    """What a training that goes on does with the text in a folder."""
+    loader = ElmoCorpusLoader(ElmoCorpusReader(), str(folder), batch_size=2, unroll_steps=3)
+    trainer = SimpleNamespace(data_loader=loader, _start_after_epochs_completed=0)
+    callback = ElmoFastForward("folder")
+    callback.load_state_dict(state)
+    callback.on_start(trainer)
+    return callback.state_dict()
+
+
+@pytest.mark.parametrize(
+    "change,message",
+    [
+        (lambda folder: (folder / "1").write_text("a b\nc\n"), "1 of 6 bytes is where 1 of 4 bytes was"),
+        (lambda folder: (folder / "0").rename(folder / "2"), "1 of 4 bytes is where 0 of 4 bytes was"),
+        (lambda folder: (folder / "2").write_text("a b\n"), "it has 3 files, and had 2"),
+    ],
+)
+def test_another_text_is_refused(tmp_path, change, message):
+    for name in ("0", "1"):
+        (tmp_path / name).write_text("a b\n")
+    state = resumed(tmp_path, {})
+    assert resumed(tmp_path, state) == state
+    change(tmp_path)
+
+    with pytest.raises(ConfigurationError, match=message):
+        resumed(tmp_path, state)
 
 
 def test_other_data_loaders_are_left_alone():
