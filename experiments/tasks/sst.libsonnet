@@ -17,6 +17,7 @@ function(
   dropout=0.3,
   min_phrase_tokens=null,  // null: train on whole sentences alone
   files=data.sst,
+  fraction=1,  // of what there is to train on
   batch_size=32,
   trainer=trainers.adam(lr=0.001, epochs=10, patience=2) + trainers.averaged(0.998),
 ) local are_pretrained = std.objectHas(words, "pretrained_file"); trainers.seeds(1) {
@@ -33,18 +34,6 @@ function(
     activations: ["relu"],
     dropout: [dropout],
   },
-  dataset_reader: {
-    type: "sst_phrases",
-    token_indexers: {
-      words: { type: "single_id", lowercase_tokens: true },
-    } + entry.indexers,
-    [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
-  },
-  validation_dataset_reader: self.dataset_reader { min_phrase_tokens: null },
-  train_data_path: files.train,
-  validation_data_path: files.dev,
-  test_data_path: files.test,
-  evaluate_on_test: true,
   // The words of the other parts only where they have vectors.
   [if !are_pretrained then "datasets_for_vocab_creation"]: ["train"],
   // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
@@ -76,4 +65,14 @@ function(
   data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
   validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },
   trainer: trainer { validation_metric: "+accuracy" },
-}
+} + data.of_task(
+  files,
+  {
+    type: "sst_phrases",
+    token_indexers: {
+      words: { type: "single_id", lowercase_tokens: true },
+    } + (if elmo == null then {} else elmos.enter(elmo_where, elmo).indexers),
+    [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
+  },
+  fraction,
+) + { validation_dataset_reader+: { min_phrase_tokens: null } }
