@@ -14,8 +14,10 @@
   },
   // Validate and keep a moving average of the weights, which swings less from epoch to epoch and from seed to seed.
   averaged(decay):: { moving_average: { type: "exponential", decay: decay } },
-  // Halve the learning rate behind every epoch without a gain in `validation_metric`, which is to be large.
-  halved:: { learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: 0 } },
+  // Halve the learning rate once more than `patience` epochs bring no gain in `validation_metric`, which is to be large.
+  halved(patience=0):: {
+    learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: patience },
+  },
   // Merged into a whole configuration.
   seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },
   // The loaders: sentences of like length together.
