@@ -9,6 +9,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from typing import Any, Callable, Dict, Hashable, Optional
+from weakref import WeakSet
 
 import torch
 
@@ -25,7 +26,7 @@ class Recorder(ABC):
 
     @abstractmethod
     def wait(self) -> None:
-        """Return when no graph is running any more."""
+        """Return when nothing is running any more."""
 
 
 class GraphCache:
@@ -80,16 +81,18 @@ class GraphCache:
             self._seen.popitem(last=False)
 
     def clear(self) -> None:
-        """Give all graphs back, when they have ended."""
-        if self._graphs:
-            self._recorder.wait()
+        """
+        Give all graphs back, when everything on the device has ended: the memory that it worked in may go back too, to
+        the stream that it was made on, which need not be the one that used it last.
+        """
+        self._recorder.wait()
         self._graphs.clear()
         self._seen.clear()
 
 
 class CudaRecorder(Recorder):
     """
-    CUDA's graphs on one device. All share one pool of memory: none leaves anything there that another one reads.
+    CUDA's graphs on one device. All that live share one pool of memory: none leaves anything there that another reads.
 
     # Parameters
 
@@ -99,13 +102,17 @@ class CudaRecorder(Recorder):
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._stream = torch.cuda.Stream(device)
-        self._pool = torch.cuda.graph_pool_handle()
+        self._pool: Any = None
+        self._live: WeakSet[Any] = WeakSet()
         # Other threads, such as one that pins memory for a data loader, may go on meanwhile.
         self._mode: Dict[str, Any] = {}
         if "capture_error_mode" in inspect.signature(torch.cuda.CUDAGraph.capture_begin).parameters:  # torch >= 2.1
             self._mode = {"capture_error_mode": "thread_local"}
 
     def capture(self, work: Callable[[], None]) -> Callable[[], None]:
+        # PyTorch refuses to capture into a pool whose last graph is gone.
+        if not self._live:
+            self._pool = torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
         current = torch.cuda.current_stream(self._device)
         self._stream.wait_stream(current)
@@ -120,6 +127,7 @@ class CudaRecorder(Recorder):
             finally:
                 _end(graph, failure)
         current.wait_stream(self._stream)
+        self._live.add(graph)
         return graph.replay
 
     def wait(self) -> None:

@@ -49,7 +49,10 @@ class DeviceRuntime:
         make_recorder: Callable[[torch.device], Recorder] = CudaRecorder,
         load_kernels: KernelLoader = triton_steps.load,
     ) -> None:
+        #: of steps with gradients, which other threads may launch while graphs are captured: see `_graph_lanes`
         self.lanes = Lanes(device)
+        # What is launched on a stream that is being captured goes into the graph: nobody else may have these.
+        self._graph_lanes = Lanes(device)
         self._device = device
         self._settings = settings
         self._make_recorder = make_recorder
@@ -66,7 +69,7 @@ class DeviceRuntime:
         with self._alone():
             steps = self.steps(shape.dtype)
             workspace = self._workspace(shape, len(jobs), packing.rows, steps)
-            return Inference(jobs, packing, clips, steps, workspace, self.lanes).run()
+            return Inference(jobs, packing, clips, steps, workspace, self._graph_lanes).run()
 
     def steps(self, dtype: torch.dtype) -> Steps:
         """

@@ -3,6 +3,7 @@ import logging
 import pytest
 import torch
 
+from elmo_plugin.engine.backends.cuda.lanes import Lanes
 from elmo_plugin.engine.backends.cuda.runtime import MAX_WORKSPACES, DeviceRuntime, Runtime
 from elmo_plugin.engine.backends.cuda.settings import CudaSettings
 from elmo_plugin.engine.backends.cuda.triton_steps import Kernels
@@ -107,15 +108,41 @@ def test_one_workspace_serves_all_layers_of_a_shape_and_grows():
     assert workspaces(backend) == [second]
 
 
-def test_graphs_end_before_their_memory_goes():
+@pytest.mark.parametrize("calls", [1, 2])
+def test_work_ends_before_its_memory_goes(calls):
+    """Captured or not: the memory was used by some stream, and goes back to the one that it was made on."""
     backend = CpuLogic(steps="torch")
     ready = made(random_jobs([2]))
-    for _ in range(2):
+    for _ in range(calls):
         backend.run(ready, Packing([2], CPU), LOOSE)
     assert backend.recorder.waits == 0
     call(backend, [2, 2])
 
     assert backend.recorder.waits == 1
+
+
+def test_captures_have_streams_of_their_own(monkeypatch):
+    """What a training in another thread launches on a stream that is being captured would go into the graph."""
+    used = []
+    real = Lanes.run
+
+    def run(self, tasks):
+        used.append((self, FakeRecorder.capturing is not None))
+        real(self, tasks)
+
+    monkeypatch.setattr(Lanes, "run", run)
+    backend = CpuLogic(steps="torch")
+    ready = made(random_jobs([2]))
+    for _ in range(2):
+        backend.run(ready, Packing([2], CPU), LOOSE)
+    inferring, captures = zip(*used)
+    used.clear()
+    for job in ready:
+        job.inputs.requires_grad_()
+    backend.run(ready, Packing([2], CPU), LOOSE)[0].outputs.sum().backward()
+
+    assert any(captures) and used
+    assert not {id(lanes) for lanes in inferring} & {id(lanes) for lanes, _ in used}
 
 
 def test_workspaces_are_few():
