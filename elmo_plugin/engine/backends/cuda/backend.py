@@ -132,5 +132,8 @@ def _guarded(task: Callable[[], Any], packing: Packing, shared: Runtime) -> Any:
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether PyTorch's allocator says so, the driver, or cuBLAS, which cannot make its handle in a full memory."""
     kind = getattr(torch.cuda, "OutOfMemoryError", None)  # torch >= 1.13
-    return (kind is not None and isinstance(error, kind)) or "out of memory" in str(error)
+    if kind is not None and isinstance(error, kind):
+        return True
+    return any(words in str(error) for words in ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED"))

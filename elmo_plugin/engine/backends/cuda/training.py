@@ -182,7 +182,7 @@ class _GoingBack:
 
     def run(self) -> None:
         steps, clips, weights = self._plan.steps, self._plan.clips, self._job.weights
-        bound = None if weights.projection is None else clips.projection
+        bound = None if weights.projection is None else self._rounded(clips.projection)
         for offset, rows in reversed(list(zip(self._span.offsets, self._span.sizes))):
             place = slice(offset, offset + rows)
             d_projected = self._d_projected[place]
@@ -204,6 +204,10 @@ class _GoingBack:
                 d_gates,
             )
             torch.mm(d_gates, weights.recurrent, out=self._d_hidden[:rows])
+
+    def _rounded(self, bound: Optional[float]) -> Optional[float]:
+        """A bound as the outputs hold it: 0.1 is less in float16, and what was clipped to that counts as clipped."""
+        return None if bound is None else float(torch.tensor(bound, dtype=self._tape.outputs.dtype))
 
     def gradients(self, needed: Sequence[bool]) -> List[Optional[torch.Tensor]]:
         """In the order of `tensors_of`; None where it is not needed."""

@@ -17,7 +17,8 @@ MIN_TRITON = (3, 0)
 #: compute capabilities from which Triton works, and from which it has bfloat16 and uses tensor cores
 MIN_CAPABILITY, TENSOR_CORE_CAPABILITY = (7, 0), (8, 0)
 
-#: What can go wrong when Triton builds and launches its first kernel: no compiler, no driver, an unknown processor.
+#: What can go wrong when Triton builds and launches its first kernel, beside its own errors: no compiler, no driver, an
+#: unknown processor.
 _PROBE_ERRORS = (ImportError, OSError, RuntimeError, subprocess.SubprocessError)
 
 
@@ -230,6 +231,8 @@ def load(device: torch.device) -> Tuple[Optional[Kernels], str]:
 
         if tuple(int(part) for part in triton.__version__.split(".")[:2]) < MIN_TRITON:
             return None, f"Triton {triton.__version__} is older than {'.'.join(map(str, MIN_TRITON))}"
+        from triton.errors import TritonError
+
         from elmo_plugin.engine.backends.cuda._kernels import step
     except ImportError as error:
         return None, f"Triton cannot be imported ({error})"
@@ -238,7 +241,7 @@ def load(device: torch.device) -> Tuple[Optional[Kernels], str]:
         return None, f"compute capability is {capability}, Triton needs {MIN_CAPABILITY} or more"
     try:
         probe(step, device)
-    except _PROBE_ERRORS as error:
+    except (TritonError, *_PROBE_ERRORS) as error:
         return None, f"Triton cannot launch a kernel ({type(error).__name__}: {error})"
     return Kernels(step, capability), ""
 

@@ -100,6 +100,22 @@ def test_out_of_memory_names_the_batch_and_what_can_be_done(monkeypatch, trained
     assert caught.value.__cause__ is OUT_OF_MEMORY
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Triton Error [CUDA]: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    ],
+)
+def test_out_of_memory_has_several_names(monkeypatch, text):
+    def fails(*args):
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(Inference, "run", fails)
+    with pytest.raises(DeviceMemoryError, match="out of memory with 1 rows and 3 tokens"):
+        CpuLogic(steps="torch").run(made(random_jobs([3])), Packing([3], CPU), LOOSE)
+
+
 def test_out_of_memory_in_the_backward_pass(monkeypatch):
     logic = CpuLogic(steps="torch", block_tokens=99)
     (job,) = made(random_jobs([3, 2], reverses=[False]))

@@ -56,6 +56,21 @@ def test_interpreted_kernels_equal_the_reference(steps, projection):
     check(CpuLogic(steps=steps), random_jobs([2, 1], 7, projection), [2, 1], TIGHT, torch.float32)
 
 
+@pytest.mark.parametrize("steps", ["torch", "triton"])
+def test_a_bound_that_half_precision_rounds_down_still_passes_no_gradient(steps):
+    bound = 0.1
+    assert float(torch.tensor(bound).half()) < bound
+    (job,) = random_jobs([2, 1], reverses=[False])
+    job["projection"] *= 1000  # so that every output is clipped
+    leaf = {part: job[part].half() for part in PARTS}
+    leaf["inputs"].requires_grad_()
+    (result,) = CpuLogic(steps=steps).run([as_job(leaf, False)], Packing([2, 1], CPU), Clips(None, bound))
+    assert (result.outputs.abs() == torch.tensor(bound).half()).all()
+
+    result.outputs.sum().backward()
+    assert not leaf["inputs"].grad.any()
+
+
 def test_cpu_backend_agrees():
     """Two backward passes that were written apart."""
     jobs = random_jobs([9, 4, 4])

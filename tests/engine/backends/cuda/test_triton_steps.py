@@ -221,6 +221,21 @@ def test_a_kernel_that_cannot_be_launched_is_a_reason(monkeypatch, error, text):
     assert kernels is None and reason.startswith(text)
 
 
+def test_an_error_of_triton_itself_is_a_reason(monkeypatch):
+    """Its assembler does not know the processor: none of Python's own kinds of error."""
+    pytest.importorskip("triton")
+    from triton.runtime.errors import PTXASError
+
+    def fails(kernels, device):
+        raise PTXASError("sm_130a is not defined")
+
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (13, 0))
+    monkeypatch.setattr(triton_steps, "probe", fails)
+    kernels, reason = triton_steps.load(CPU)
+
+    assert kernels is None and "(PTXASError: " in reason and "sm_130a is not defined" in reason
+
+
 def test_probe_sees_wrong_results():
     class Broken:
         arrive = {(1,): lambda *args, **kwargs: args[3].zero_()}
