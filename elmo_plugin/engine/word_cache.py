@@ -12,6 +12,7 @@ import torch
 
 from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.evidence import Derived
+from elmo_plugin.engine.streams import StreamOrder
 
 #: What a cache holds unless said otherwise: 85,000 words of the published small biLM, 28,000 of the original one.
 MEGABYTES = 64.0
@@ -47,6 +48,7 @@ class WordCache:
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
+        self._order = StreamOrder()
         self._words: Derived[_Words] = Derived()
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -76,7 +78,7 @@ class WordCache:
             return encode(ids)
         try:
             # A table that was made in inference mode could not be written outside of it.
-            with torch.inference_mode(False), torch.no_grad():
+            with torch.inference_mode(False), torch.no_grad(), self._order.turn(ids.device):
                 return self._words.get(self._no_words, weights).vectors(ids, encode)
         finally:
             self._lock.release()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids, words_to_ids
 from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.streams import StreamOrder
 from elmo_plugin.engine.warm import warm_up
 from elmo_plugin.engine.word_cache import _BYTES_PER_KEY, WordCache
 from tests.engine import models
@@ -184,6 +185,23 @@ def test_a_second_thread_goes_without(encoder):
 
     assert torch.equal(results[0], Encoder()(ids_of("z")))
     assert size(cache) == 1
+
+
+def test_calls_on_several_streams_take_turns_on_the_gpu(encoder, monkeypatch):
+    """What one call writes into the table another one, on its own stream, reads."""
+    devices = []
+    real = StreamOrder.turn
+
+    def turn(self, device):
+        devices.append(device)
+        return real(self, device)
+
+    monkeypatch.setattr(StreamOrder, "turn", turn)
+    cache = WordCache()
+    for _ in range(2):
+        cache.vectors(ids_of("a"), encoder, [WEIGHTS])
+
+    assert devices == [torch.device("cpu")] * 2
 
 
 @pytest.mark.parametrize("megabytes", [0, -1, "64", True, float("nan"), float("inf")], ids=str)

@@ -22,6 +22,7 @@ from elmo_plugin.engine.backends.cuda.triton_steps import Kernels, TritonSteps
 from elmo_plugin.engine.backends.cuda.workspace import Workspace
 from elmo_plugin.engine.errors import BackendUnavailableError
 from elmo_plugin.engine.packing import Packing
+from elmo_plugin.engine.streams import StreamOrder
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class DeviceRuntime:
         self._recorder: Optional[Recorder] = None
         self._workspaces: OrderedDict[LayerShape, Workspace] = OrderedDict()
         self._lock = threading.Lock()
-        self._last: Optional[torch.cuda.Event] = None
+        self._order = StreamOrder()
 
     def infer(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
         """Run jobs without gradients; arguments as for `Inference`."""
@@ -138,18 +139,8 @@ class DeviceRuntime:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Use the workspaces in one thread at a time, and on the GPU behind what used them on whichever stream."""
-        with self._lock:
-            if self._device.type == "cuda":
-                stream = torch.cuda.current_stream(self._device)
-                if self._last is None:
-                    self._last = torch.cuda.Event()
-                else:
-                    stream.wait_event(self._last)
-            try:
-                yield
-            finally:
-                if self._last is not None:
-                    self._last.record(torch.cuda.current_stream(self._device))
+        with self._lock, self._order.turn(self._device):
+            yield
 
 
 def _best_steps(kernels: Optional[Kernels], dtype: torch.dtype) -> Steps:
