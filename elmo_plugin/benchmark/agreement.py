@@ -6,9 +6,16 @@ from typing import Dict, Optional
 
 import torch
 
-#: For each precision that the engine may be asked for the largest error that is allowed, relative to the largest
-#: expected value where that is above 1.
-TOLERANCE: Dict[str, float] = {"float32": 1e-5, "float64": 1e-12, "float16": 1e-2, "int8": 0.5}
+#: For each way to round, by the name that `Backend.rounding` gives it, the largest error that is allowed, relative to
+#: the largest expected value where that is above 1. For the last three that is a little more than the largest that was
+#: found: 5e-4, 0.02 and, with the builtin weights, 0.07 (benchmarks/results/precision.md).
+TOLERANCE: Dict[str, float] = {
+    "float32": 1e-5,
+    "float64": 1e-12,
+    "float16": 2e-3,
+    "int8 of compiled": 0.04,
+    "int8 of cpu": 0.1,
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Agreement:
 
 
 def tolerance(actual: str, expected: str) -> float:
-    """What two computations in these precisions may differ by: the coarser one decides."""
+    """What two computations may differ by that round in these ways: the coarser one decides."""
     return max(TOLERANCE[actual], TOLERANCE[expected])
 
 

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 import torch
 
 from elmo_plugin.benchmark import agreement, gpu_report, text, timing
+from elmo_plugin.benchmark.float32 import without_tf32
 from elmo_plugin.benchmark.gpu_report import Case, Result
 from elmo_plugin.benchmark.gpu_training import TrainingBench
 from elmo_plugin.benchmark.sizes import Model, random_model
@@ -112,10 +113,11 @@ def measured(device: torch.device, seconds: float) -> Iterator[Case]:
             continue
         print(case.name, file=sys.stderr, flush=True)
         models.setdefault(size, random_model(size, seed=0))
-        if trains:
-            TrainingBench(models[size], device, lengths).fill(case)
-        else:
-            Bench(models[size], device, batch_to_ids(sentences).to(device)).fill(case)
+        with without_tf32():
+            if trains:
+                TrainingBench(models[size], device, lengths).fill(case)
+            else:
+                Bench(models[size], device, batch_to_ids(sentences).to(device)).fill(case)
         yield case
 
 

@@ -39,7 +39,8 @@ def describe(device: torch.device) -> Dict[str, Any]:
 def available_memory(device: torch.device) -> Optional[int]:
     """Return how many bytes can still be had on the device; None where that is not known."""
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # by PyTorch, for whoever asks
+        return torch.cuda.mem_get_info(device)[0] + kept
     return _meminfo("MemAvailable")
 
 

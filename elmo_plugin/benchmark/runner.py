@@ -8,13 +8,15 @@ from typing import Any, Callable, Dict, List, Sequence
 import torch
 
 from elmo_plugin.benchmark import choice, indexing, machine, memory, plot, report, table, text
-from elmo_plugin.benchmark.agreement import TOLERANCE
 from elmo_plugin.benchmark.arguments import fill_in, recorded
+from elmo_plugin.benchmark.float32 import without_tf32
 from elmo_plugin.benchmark.peers import BASELINES, Peer, PeerUnavailableError, Setting, WeightFiles, entries
+from elmo_plugin.benchmark.peers.base import DTYPES
 from elmo_plugin.benchmark.roofline import Limit, Roofline
 from elmo_plugin.benchmark.sizes import SIZES, Model, random_model
 from elmo_plugin.benchmark.speed import Bench, Case, lengths_of
 from elmo_plugin.benchmark.truth import Truth
+from elmo_plugin.engine.backends.base import PRECISIONS
 
 # Sorted batches are chosen from so many groups of sentences.
 _SORTED_GROUPS = 8
@@ -70,7 +72,7 @@ class Run:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         _check_names("size", arguments.sizes, list(SIZES))
-        _check_names("precision", arguments.precisions, list(TOLERANCE))
+        _check_names("precision", arguments.precisions, list(dict.fromkeys([*DTYPES, *PRECISIONS])))
         _check_names("peer", arguments.peers or [], list(entries()))
         self._arguments = arguments
         self._device = _device(arguments.device)
@@ -89,8 +91,9 @@ class Run:
         """Measure all and return the report."""
         before = torch.get_num_threads()
         try:
-            for size in self._arguments.sizes:
-                self._all_of(random_model(size, self._arguments.seed))
+            with without_tf32():
+                for size in self._arguments.sizes:
+                    self._all_of(random_model(size, self._arguments.seed))
             if "indexing" in self._arguments.parts:
                 self._indexing()
         finally:

@@ -178,7 +178,7 @@ class _Checks:
                     prepared[peer.name].append(peer.prepare(tensor))
                     self._note(peer, truth, _error(peer, prepared[peer.name][-1], expected, mask))
                 except RuntimeError as problem:
-                    if not isinstance(problem, PeerUnavailableError) and "memory" not in str(problem).lower():
+                    if not isinstance(problem, PeerUnavailableError) and not _lacks_memory(problem):
                         raise
                     self.refused[peer.name] = str(problem).splitlines()[0]
         for name, agreement_ in self._agreements.items():
@@ -187,7 +187,7 @@ class _Checks:
         return prepared
 
     def _note(self, peer: Peer, truth: Peer, error: float) -> None:
-        allowed = agreement.tolerance(peer.precision, truth.precision) if peer.same_function else None
+        allowed = agreement.tolerance(peer.rounding, truth.rounding) if peer.same_function else None
         before = self._agreements.get(peer.name)
         self._agreements[peer.name] = Agreement(error if before is None else max(error, before.error), allowed)
 
@@ -205,6 +205,12 @@ class _Checks:
             words_per_second=words / timing.quantile(times, 0.5) if times else None,
             ratio=timing.spread(timing.ratios(baseline, times)) if times and baseline else None,
         )
+
+
+def _lacks_memory(problem: RuntimeError) -> bool:
+    """In PyTorch's words, for a GPU and for a CPU; an illegal access to memory is a fault, and no lack of it."""
+    said = str(problem).lower()
+    return any(words in said for words in ("out of memory", "allocate memory", "not enough memory", "alloc_failed"))
 
 
 def _expected(truth: Peer, ids: torch.Tensor) -> torch.Tensor:

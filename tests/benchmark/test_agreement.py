@@ -60,3 +60,4 @@ def test_refusal(error, tolerance, refused):
 def test_the_coarser_precision_decides():
     assert agreement.tolerance("float64", "float64") == agreement.TOLERANCE["float64"]
     assert agreement.tolerance("float64", "float32") == agreement.TOLERANCE["float32"]
+    assert agreement.tolerance("int8 of compiled", "float64") < agreement.tolerance("int8 of cpu", "float64")

@@ -34,6 +34,21 @@ def test_no_case_begins_when_the_time_is_over(capsys):
     assert "no time left for original, batch 32, training" in capsys.readouterr().err
 
 
+def test_tf32_is_off(monkeypatch):
+    """PyTorch allows it to convolutions: the loop would be off by more than its tolerance, and nothing had a ratio."""
+    seen = []
+
+    def fill(self, case):
+        seen.append(torch.backends.cudnn.allow_tf32)
+
+    monkeypatch.setattr(gpu, "CASES", (("tiny", 1, False), ("tiny", 1, True)))
+    monkeypatch.setattr(gpu.Bench, "fill", fill)
+    monkeypatch.setattr(gpu.TrainingBench, "fill", fill)
+
+    assert len(list(gpu.measured(CPU, seconds=60.0))) == 2
+    assert seen == [False, False] and torch.backends.cudnn.allow_tf32
+
+
 @pytest.fixture
 def bench(monkeypatch):
     """With made-up errors of the backend: those in half precision are wrong."""

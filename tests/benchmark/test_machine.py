@@ -39,6 +39,15 @@ def test_memory_is_known_on_linux():
     assert machine.available_memory(CPU) > 2**20
 
 
+def test_memory_that_pytorch_keeps_can_be_had_too(monkeypatch):
+    """Else a case after a large one would be refused on a GPU."""
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1000, 9000))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 500)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 200)
+
+    assert machine.available_memory(torch.device("cuda")) == 1300
+
+
 def test_cache():
     found = machine.last_level_cache(CPU)
 

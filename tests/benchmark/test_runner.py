@@ -51,6 +51,15 @@ def test_results(tmp_path, capsys):
     assert (tmp_path / "results.md").read_text() in capsys.readouterr().out
 
 
+def test_tf32_is_off(tmp_path, monkeypatch):
+    """On a GPU the baselines would differ by it, and get no times."""
+    seen = []
+    monkeypatch.setattr(runner.Run, "_all_of", lambda self, model: seen.append(torch.backends.cudnn.allow_tf32))
+
+    assert run(tmp_path, *TINY, "--parts", "speed") == 0
+    assert seen == [False] and torch.backends.cudnn.allow_tf32
+
+
 def test_with_allennlp(tmp_path):
     pytest.importorskip("allennlp")
 

@@ -120,6 +120,7 @@ def test_unknown_memory_refuses_nothing(monkeypatch):
     [
         (PeerUnavailableError("its process ended"), "its process ended"),
         (RuntimeError("CUDA out of memory. Tried\nmore"), "CUDA out of memory. Tried"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "DefaultCPUAllocator: can't allocate memory"),
     ],
 )
 def test_peer_that_gives_up(problem, reason):
@@ -128,9 +129,18 @@ def test_peer_that_gives_up(problem, reason):
     assert result.refused == reason and not result.differs and result.error is None
 
 
-def test_faults_are_not_hidden():
-    with pytest.raises(RuntimeError, match="size mismatch"):
-        measure(Fake("slow", raises=RuntimeError("size mismatch")))
+@pytest.mark.parametrize("fault", ["size mismatch", "CUDA error: an illegal memory access was encountered"])
+def test_faults_are_not_hidden(fault):
+    with pytest.raises(RuntimeError, match=fault):
+        measure(Fake("slow", raises=RuntimeError(fault)))
+
+
+def test_how_a_peer_rounds_decides_what_it_may_be_off_by():
+    peers = [Fake("slow"), Fake("compiled int8", off=0.06), Fake("cpu int8", off=0.06)]
+    for peer in peers[1:]:
+        peer.rounding = f"int8 of {peer.name.split()[0]}"
+
+    assert [peer.differs for peer in measure(*peers).peers] == [False, True, False]
 
 
 def test_truth_runs_in_pieces_of_rows(monkeypatch):

@@ -84,16 +84,19 @@ class Peer(ABC):
     # Parameters
 
     name : what to call it in tables.
-    precision : what it computes in, a name of `agreement.TOLERANCE`.
+    precision : what it computes in.
     device : where.
     """
 
     #: whether it should give the same vectors; where not, its speed stands for orientation only
     same_function = True
 
+    #: how it rounds, a name of `agreement.TOLERANCE`
+    rounding: str
+
     def __init__(self, name: str, precision: str, device: torch.device) -> None:
         self.name = name
-        self.precision = precision
+        self.precision = self.rounding = precision
         self.device = device
 
     def prepare(self, ids: torch.Tensor) -> Any:

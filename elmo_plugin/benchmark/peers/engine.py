@@ -35,6 +35,8 @@ class EnginePeer(Peer):
             bilm = BiLm(model.options, backend=backend, state="reset", precision=products, word_cache=megabytes)
         except BackendUnavailableError as error:
             raise PeerUnavailableError(str(error)) from error
+        if precision not in DTYPES:
+            self.rounding = backends.get(backend).rounding(precision)
         bilm.load_tensors(model.tensors, model.size)
         self._elmo = Elmo(bilm).to(setting.device, DTYPES.get(precision, torch.float32)).eval()
 

@@ -31,15 +31,19 @@ def test_words_are_kept_only_where_the_name_says_so():
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
-def test_rounded_products(precision):
-    if backends.get("cpu").refuses(precision) is not None:
-        pytest.skip("no FBGEMM here")
-    exact, peer = (engine.builder("cpu")(random_model("tiny", 0), SETTING, name) for name in ("float32", precision))
+@pytest.mark.parametrize("backend", ["compiled", "cpu", "cpu+words"])
+def test_rounded_products(backend, precision, require_backend):
+    name = backend.replace(engine.WORDS, "")
+    require_backend(name)
+    if backends.get(name).refuses(precision) is not None:
+        pytest.skip(f"no {precision} here")
+    exact, peer = (engine.builder(backend)(random_model("tiny", 0), SETTING, name) for name in ("float32", precision))
 
     found = agreement.error(peer.layers(IDS), exact.layers(IDS), IDS.any(dim=2))
 
-    assert peer.name == f"cpu {precision}"
-    assert 0 < found <= agreement.TOLERANCE[precision]
+    assert peer.name == f"{backend} {precision}"
+    assert peer.rounding == (precision if precision == "float16" else f"int8 of {name}")
+    assert 0 < found <= agreement.TOLERANCE[peer.rounding] < 0.2
 
 
 @pytest.mark.parametrize("precision,dtype", [("float32", torch.float32), ("float64", torch.float64)])
