@@ -26,6 +26,11 @@ def chosen(arguments: argparse.Namespace) -> Iterator[Tuple[str, str]]:
             yield name, precision
 
 
+def label(name: str, precision: str) -> str:
+    """What to call a peer in a precision, since it may run in some alone."""
+    return name if precision == "float32" else f"{name} {precision}"
+
+
 def _default_names(arguments: argparse.Namespace) -> List[str]:
     without = set()
     if arguments.bilm_tf is None:
@@ -51,7 +56,7 @@ def build(model: Model, setting: Setting, arguments: argparse.Namespace) -> Tupl
 
     # Returns
 
-    Those that run here, and why each of the others does not.
+    Those that run here, and why each of the others does not, by its `label`.
 
     # Raises
 
@@ -65,5 +70,5 @@ def build(model: Model, setting: Setting, arguments: argparse.Namespace) -> Tupl
         except PeerUnavailableError as error:
             if name in (arguments.peers or ()):
                 raise PeerUnavailableError(f"{name} was asked for: {error}") from error
-            absent[name] = str(error)
+            absent[label(name, precision)] = str(error)
     return built, absent

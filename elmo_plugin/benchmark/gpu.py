@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 import torch
 
-from elmo_plugin.benchmark import agreement, gpu_report, text, timing
+from elmo_plugin.benchmark import agreement, gpu_report, machine, text, timing
 from elmo_plugin.benchmark.float32 import without_tf32
 from elmo_plugin.benchmark.gpu_report import Case, Result
 from elmo_plugin.benchmark.gpu_training import TrainingBench
@@ -83,7 +83,7 @@ def variants() -> Dict[str, Variant]:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Measure and print; return 1 where anything is wrong, 2 where there is no GPU."""
+    """Measure and print; return 1 where anything is wrong or nothing could be measured, 2 where there is no GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=180.0, help="begin no further case after so long")
     parser.add_argument("--output", type=Path, default=Path("runs/gpu"), help="folder for gpu.json and gpu.md")
@@ -96,12 +96,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     for case in measured(device, chosen.seconds):
         cases.append(case)
         gpu_report.write(cases, device, chosen.output)  # complete after every case
+    if not cases:
+        print("error: nothing was measured.", file=sys.stderr)
+        return 1
     print((chosen.output / "gpu.md").read_text(encoding="utf-8"))
     return 1 if any(result.is_wrong for case in cases for result in case.results) else 0
 
 
 def measured(device: torch.device, seconds: float) -> Iterator[Case]:
-    """Measure one case after the other until the time is over."""
+    """Measure one case after the other until the time is over; one that the GPU has no memory for is named."""
     begun = time.monotonic()
     models: Dict[str, Model] = {}
     for size, batch, trains in CASES:
@@ -113,11 +116,18 @@ def measured(device: torch.device, seconds: float) -> Iterator[Case]:
             continue
         print(case.name, file=sys.stderr, flush=True)
         models.setdefault(size, random_model(size, seed=0))
-        with without_tf32():
-            if trains:
-                TrainingBench(models[size], device, lengths).fill(case)
-            else:
-                Bench(models[size], device, batch_to_ids(sentences).to(device)).fill(case)
+        try:
+            with without_tf32():
+                if trains:
+                    TrainingBench(models[size], device, lengths).fill(case)
+                else:
+                    Bench(models[size], device, batch_to_ids(sentences).to(device)).fill(case)
+        except RuntimeError as problem:
+            if not machine.lacks_memory(problem):
+                raise
+            print(f"no memory for {case.name}: {problem}", file=sys.stderr)
+            cuda.release()
+            continue
         yield case
 
 

@@ -44,6 +44,12 @@ def available_memory(device: torch.device) -> Optional[int]:
     return _meminfo("MemAvailable")
 
 
+def lacks_memory(problem: RuntimeError) -> bool:
+    """Whether an error of PyTorch says that memory does not suffice; an illegal access to it is another matter."""
+    said = str(problem).lower()
+    return any(words in said for words in ("out of memory", "allocate memory", "not enough memory", "alloc_failed"))
+
+
 def last_level_cache(device: torch.device) -> Optional[int]:
     """Return the size of the largest cache in bytes; None where that is not known."""
     if device.type == "cuda":

@@ -25,7 +25,7 @@ def start(machine: Dict[str, Any], arguments: Dict[str, Any]) -> Dict[str, Any]:
     - `machine`: see `machine.describe`
     - `arguments`: what was chosen
     - `text`: where the sentences came from and what they are like
-    - `absent`: peer to the reason why it cannot run here
+    - `absent`: peer, with its precision where that is not float32, to the reason why it cannot run here
     - `rates`: a list of `roofline.Rates`
     - `speed`: a list of `speed.CaseResult`
     - `indexing`: a list of `indexing.IndexingResult`

@@ -142,13 +142,14 @@ class Run:
         case = Case(model.size, batch, "natural", self._arguments.threads[0], str(self._device))
         meter = memory.Memory(case, model, self._arguments.seed, self._files, self._batches(batch, "natural"))
         for name, precision in choice.chosen(self._arguments):
-            if name in self.results["absent"] or name == "bilm-tf":
+            called = choice.label(name, precision)
+            if called in self.results["absent"] or name == "bilm-tf":
                 continue
-            _say(f"memory of {name}, {model.size}, batch {batch}")
+            _say(f"memory of {called}, {model.size}, batch {batch}")
             try:
                 self.results["memory"].append(report.plain(meter.measure(name, precision)))
             except PeerUnavailableError as error:
-                self.results["absent"][f"memory of {name}, {model.size}, batch {batch}"] = str(error)
+                self.results["absent"][f"memory of {called}, {model.size}, batch {batch}"] = str(error)
             self._save()
 
     def _indexing(self) -> None:

@@ -178,7 +178,7 @@ class _Checks:
                     prepared[peer.name].append(peer.prepare(tensor))
                     self._note(peer, truth, _error(peer, prepared[peer.name][-1], expected, mask))
                 except RuntimeError as problem:
-                    if not isinstance(problem, PeerUnavailableError) and not _lacks_memory(problem):
+                    if not isinstance(problem, PeerUnavailableError) and not machine.lacks_memory(problem):
                         raise
                     self.refused[peer.name] = str(problem).splitlines()[0]
         for name, agreement_ in self._agreements.items():
@@ -205,12 +205,6 @@ class _Checks:
             words_per_second=words / timing.quantile(times, 0.5) if times else None,
             ratio=timing.spread(timing.ratios(baseline, times)) if times and baseline else None,
         )
-
-
-def _lacks_memory(problem: RuntimeError) -> bool:
-    """In PyTorch's words, for a GPU and for a CPU; an illegal access to memory is a fault, and no lack of it."""
-    said = str(problem).lower()
-    return any(words in said for words in ("out of memory", "allocate memory", "not enough memory", "alloc_failed"))
 
 
 def _expected(truth: Peer, ids: torch.Tensor) -> torch.Tensor:

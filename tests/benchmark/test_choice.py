@@ -56,6 +56,15 @@ def test_absent_by_default(monkeypatch):
     assert "--bilm-tf" in absent["bilm-tf"]
 
 
+def test_absent_in_one_precision_alone(monkeypatch):
+    monkeypatch.setattr(choice, "_default_names", lambda arguments: ["reference"])
+
+    peers, absent = choice.build(random_model("tiny", 0), SETTING, arguments(precisions=["float32", "int8"]))
+
+    assert [peer.name for peer in peers] == ["reference"]
+    assert list(absent) == ["reference int8"] and "precision 'int8' cannot be had" in absent["reference int8"]
+
+
 def test_asked_for_by_name_it_must_run():
     with pytest.raises(PeerUnavailableError, match="bilm-tf was asked for: .*--bilm-tf"):
         choice.build(random_model("tiny", 0), SETTING, arguments(peers=["cpu", "bilm-tf"]))

@@ -49,6 +49,38 @@ def test_tf32_is_off(monkeypatch):
     assert seen == [False, False] and torch.backends.cudnn.allow_tf32
 
 
+def fails(error):
+    def fill(self, case):
+        raise error
+
+    return fill
+
+
+def test_a_case_without_memory_is_left_out_and_named(monkeypatch, capsys):
+    monkeypatch.setattr(gpu, "CASES", (("tiny", 1, True), ("tiny", 1, False)))
+    monkeypatch.setattr(gpu.TrainingBench, "fill", fails(RuntimeError("CUDA out of memory. Tried")))
+    monkeypatch.setattr(gpu.Bench, "fill", lambda self, case: None)
+
+    assert [case.trains for case in gpu.measured(CPU, seconds=60.0)] == [False]
+    assert "no memory for tiny, batch 1, training: CUDA out of memory" in capsys.readouterr().err
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    monkeypatch.setattr(gpu, "CASES", (("tiny", 1, False),))
+    monkeypatch.setattr(gpu.Bench, "fill", fails(RuntimeError("an illegal memory access was encountered")))
+
+    with pytest.raises(RuntimeError, match="illegal"):
+        list(gpu.measured(CPU, seconds=60.0))
+
+
+def test_nothing_measured_is_an_error(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+
+    assert gpu.main(["--seconds", "-1", "--output", str(tmp_path)]) == 1
+    assert "nothing was measured" in capsys.readouterr().err
+
+
 @pytest.fixture
 def bench(monkeypatch):
     """With made-up errors of the backend: those in half precision are wrong."""

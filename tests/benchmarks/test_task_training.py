@@ -23,7 +23,9 @@ def test_both_taggers_train_and_the_ratio_is_printed(main, capsys):
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("| tiny"))
     without, first, later = (float(cell) for cell in line.split("|")[2:5])
     assert min(without, first, later) > 0
-    assert float(line.split("|")[5].split("x")[0]) == pytest.approx(later / without, rel=0.2)
+    # All are rounded to two digits, which for an epoch this short may be much of it.
+    least, most = (later - 0.005) / (without + 0.005), (later + 0.005) / (without - 0.005)
+    assert least - 0.005 <= float(line.split("|")[5].split("x")[0]) <= most + 0.005
     assert logging.root.manager.disable == disabled
 
 

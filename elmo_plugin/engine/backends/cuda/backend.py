@@ -7,13 +7,14 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
 
-from elmo_plugin.engine.backends.base import Backend, Clips, LstmJob, LstmResult, LstmWeights
+from elmo_plugin.engine.backends.base import Backend, Clips, Convolution, LstmJob, LstmResult, LstmWeights
 from elmo_plugin.engine.backends.cuda.memory import LayerShape
 from elmo_plugin.engine.backends.cuda.precision import check_dtypes, exact_products
 from elmo_plugin.engine.backends.cuda.runtime import Runtime
 from elmo_plugin.engine.backends.cuda.training import Plan, train
 from elmo_plugin.engine.backends.flat_jobs import need_gradients
 from elmo_plugin.engine.errors import DeviceMemoryError, ShapeError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
 
 #: shared by all models: memory is bounded for the process, and a model stays a plain thing to copy and to save
@@ -37,6 +38,21 @@ class CudaBackend(Backend):
 
     def run(self, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:
         return run(runtime, jobs, packing, clips)
+
+    def strongest(
+        self, embedded: torch.Tensor, convolutions: Sequence[Convolution], memo: Derived[Any]
+    ) -> torch.Tensor:
+        try:
+            return super().strongest(embedded, convolutions, memo)
+        except RuntimeError as error:
+            if not _is_out_of_memory(error):
+                raise
+            words, characters, _ = embedded.shape
+            raise DeviceMemoryError(
+                f"backend 'cuda': out of memory in the character CNN of {words} distinct words with up to {characters} "
+                f"characters ({error}). Use smaller batches; release() of elmo_plugin.engine.backends.cuda gives back "
+                "what earlier calls left."
+            ) from error
 
 
 def run(shared: Runtime, jobs: Sequence[LstmJob], packing: Packing, clips: Clips) -> List[LstmResult]:

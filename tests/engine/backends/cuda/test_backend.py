@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from elmo_plugin.engine import backends
+from elmo_plugin.engine.backends.base import Convolution
 from elmo_plugin.engine.backends.cuda import CudaBackend, backend
 from elmo_plugin.engine.backends.cuda.inference import Inference
 from elmo_plugin.engine.errors import BackendUnavailableError, DeviceMemoryError, ShapeError
+from elmo_plugin.engine.evidence import Derived
 from elmo_plugin.engine.packing import Packing
 from tests.engine.backends.cuda.fakes import CpuLogic
 from tests.engine.backends.cuda.test_inference import made, named
@@ -128,6 +130,23 @@ def test_out_of_memory_in_the_backward_pass(monkeypatch):
     monkeypatch.setattr(torch, "empty_like", fails)
     with pytest.raises(DeviceMemoryError, match=MESSAGE):
         result.outputs.sum().backward()
+
+
+def test_out_of_memory_in_the_character_cnn(monkeypatch):
+    def fails(*args):
+        raise OUT_OF_MEMORY
+
+    filters = [Convolution(torch.ones(2, 4, 3), None)]
+    monkeypatch.setattr(torch.nn.functional, "conv1d", fails)
+    with pytest.raises(DeviceMemoryError, match="CNN of 5 distinct words with up to 9 characters") as caught:
+        CudaBackend().strongest(torch.ones(5, 9, 4), filters, Derived())
+    assert caught.value.__cause__ is OUT_OF_MEMORY
+
+    monkeypatch.setattr(torch.nn.functional, "conv1d", len)
+    with pytest.raises(TypeError):
+        CudaBackend().strongest(torch.ones(5, 9, 4), filters, Derived())
+    monkeypatch.undo()
+    assert CudaBackend().strongest(torch.ones(5, 9, 4), filters, Derived()).tolist() == [[12.0, 12.0]] * 5
 
 
 def test_other_errors_stay_what_they_are(monkeypatch):
