@@ -126,6 +126,26 @@ def test_one_graph_serves_other_lengths_inputs_states_and_weights(steps):
     assert captured() == [1]
 
 
+@pytest.mark.parametrize("steps", ["torch", "triton", "fused"])
+def test_graphs_are_captured_anew_when_the_last_ones_went(steps):
+    """More rows take another workspace, and the graphs of the old one go: all that held their pool of memory."""
+    cuda.configure(steps=steps)
+    ready = on_gpu(random_jobs([4], 64, 32, 16))
+    for number, rows in enumerate([2, 2, 2, 30, 30, 30]):
+        lengths = [4] * rows
+        jobs = random_jobs(lengths, 64, 32, 16, seed=number)
+        for job, kept in zip(jobs, ready):
+            for part in ("input", "recurrent", "bias", "projection"):
+                job[part] = getattr(kept.weights, part).double().cpu()
+        expected = reference(jobs, lengths, LOOSE, trained=())
+        for what, value in named(
+            backends.get("cuda").run(with_weights_of(ready, jobs), packed(lengths), LOOSE)
+        ).items():
+            assert_close(value.cpu(), expected[what], BACKEND[torch.float32], what)
+
+        assert captured() == [int(number % 3 > 0)]
+
+
 @pytest.mark.parametrize("steps,dtype", KINDS, ids=str)
 def test_memory_is_written_before_it_is_read(steps, dtype, monkeypatch):
     cuda.configure(steps=steps)
