@@ -40,7 +40,8 @@ def table(header: Row, rows: Iterable[Row], texts: int = 1) -> str:
 
 def _machine(machine: Dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
-    hardware = machine["gpu"] or f"{machine['cpu']}, {machine['cores']} cores, {machine['vector_instructions']}"
+    cores = "1 core" if machine["cores"] == 1 else f"{machine['cores']} cores"
+    hardware = machine["gpu"] or f"{machine['cpu']}, {cores}, {machine['vector_instructions']}"
     return (
         f"{hardware}; Python {machine['python']}, {packages}; elmo_plugin {machine['elmo_plugin']}, "
         f"commit {(machine['commit'] or 'unknown')}; {machine['time']}; load before {_load(machine)}."
