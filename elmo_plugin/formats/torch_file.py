@@ -30,10 +30,13 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     path : the file.
     where : what to call it in messages.
     """
+    is_zip = zipfile.is_zipfile(path)
+    if is_zip:
+        _check_stored(path, where)
     # weights_only came with PyTorch 1.13; mmap with 2.1, and not for the format from before 1.6
     known = inspect.signature(torch.load).parameters
     try:
-        extras: Dict[str, Any] = {"mmap": zipfile.is_zipfile(path)} if "mmap" in known else {}
+        extras: Dict[str, Any] = {"mmap": is_zip} if "mmap" in known else {}
         extras.update({"weights_only": True} if "weights_only" in known else {"pickle_module": RESTRICTED_PICKLE})
         state = torch.load(path, map_location="cpu", **extras)
     except MemoryError:
@@ -43,6 +46,20 @@ def load_state(path: Path, where: str) -> Mapping[str, Any]:
     if not isinstance(state, Mapping):
         raise FormatError(f"{where}: holds a {type(state).__name__}, expected a state dict.")
     return state
+
+
+def _check_stored(path: Path, where: str) -> None:
+    """Refuse what somebody has packed again: PyTorch maps the bytes of a record into memory as they stand."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            packed = [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise FormatError(f"{where}: cannot be read as weights saved by PyTorch ({error}).") from error
+    if packed:
+        raise FormatError(
+            f"{where}: {packed[0]!r} is compressed, expected the records as torch.save writes them, which does not "
+            "compress. Was the file packed again? Take the original, or store it without compression (zip -0)."
+        )
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@ import inspect
 import os
 import pickle
 import tarfile
+import zipfile
 
 import pytest
 import torch
@@ -60,6 +61,15 @@ def test_code_is_not_run(tmp_path, load, zipped):
     with pytest.raises(FormatError, match="x: cannot be read as weights saved by PyTorch"):
         load(tmp_path / "x", "x")
     assert not target.exists()
+
+
+def test_records_that_were_compressed_are_no_numbers(tmp_path, load):
+    torch.save({"a": torch.arange(6.0)}, tmp_path / "x")
+    with zipfile.ZipFile(tmp_path / "x") as one, zipfile.ZipFile(tmp_path / "y", "w", zipfile.ZIP_DEFLATED) as other:
+        for name in one.namelist():
+            other.writestr(name, one.read(name))
+    with pytest.raises(FormatError, match="y: 'x/data.pkl' is compressed, expected .*Take the original"):
+        load(tmp_path / "y", "y")
 
 
 def test_other_content(tmp_path, load):
