@@ -22,7 +22,7 @@ class Limits(NamedTuple):
     characters: int = 20_000
     sentences: int = 60
     words: int = 1_000
-    words_in_a_sentence: int = 100
+    words_in_a_sentence: int = 99  # of 100 choices and more Dash draws a part alone, and no word can be chosen
     characters_in_a_word: int = 200
     upload: int = 2 << 30
     unpacked: int = 4 << 30
