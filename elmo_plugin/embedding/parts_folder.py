@@ -9,6 +9,7 @@ import bisect
 import json
 import struct
 import zipfile
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Iterator, List, NamedTuple, Tuple
@@ -146,11 +147,19 @@ def _blocks(folder: Path, parts: int) -> Iterator[Block]:
             raise FormatError(f"{path}: missing or damaged, expected part {number + 1} of {parts}. Build it again.")
         with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
             for window in range(summary.windows):
-                name = f"{window}/{ENTRIES.vectors}"
-                shape, dtype, offset = _array_in(archive, file, name)
+                with _damage_named(path, window):
+                    shape, dtype, offset = _array_in(archive, file, f"{window}/{ENTRIES.vectors}")
                 if shape[1]:
                     yield Block(path, window, number, first, shape[1], offset, shape, dtype)
                 first += shape[1]
+
+
+@contextmanager
+def _damage_named(path: Path, window: int) -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, struct.error) as error:
+        raise FormatError(f"{path}: damaged ({error}), expected window {window} of a part. Build it again.") from error
 
 
 def _array_in(archive: zipfile.ZipFile, file: IO[bytes], name: str) -> Tuple[Tuple[int, ...], np.dtype, int]:
@@ -160,15 +169,17 @@ def _array_in(archive: zipfile.ZipFile, file: IO[bytes], name: str) -> Tuple[Tup
     name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
     file.seek(name_length + extra_length, 1)
     version = np.lib.format.read_magic(file)
-    assert version == (1, 0), (archive.filename, name, version)
+    if version != (1, 0):
+        raise ValueError(f"{name}: version {version}, expected (1, 0)")
     shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    assert len(shape) == 3 and not is_fortran, (archive.filename, name, shape)
+    if len(shape) != 3 or is_fortran:
+        raise ValueError(f"{name}: shape {shape}, expected (layers, tokens, dim) in rows")
     return shape, dtype, file.tell()
 
 
 def _read_text(path: Path, window: int) -> Tuple[int, List[str], np.ndarray]:
     """First line, texts, and behind how many tokens each text ends."""
-    with zipfile.ZipFile(path) as archive:
+    with _damage_named(path, window), zipfile.ZipFile(path) as archive:
         first, texts = json.loads(archive.read(f"{window}/{ENTRIES.text}"))
         lengths = read_array(archive, f"{window}/{ENTRIES.lengths}")
     return first, texts, np.cumsum(lengths)

@@ -177,7 +177,7 @@ class _Run:
         if table:
             raise OptionsError(
                 f"{self._target.path}: nothing to go on with, and the file that is there is of another run ({table}). "
-                "Leave out --resume to replace it, or name another file."
+                "Delete it to begin anew, without --resume, or name another file."
             )
         self.journal.remove_remains()
         logger.info("%s is finished already.", self._target.path)

@@ -44,7 +44,8 @@ class TokenIndex:
         self.vectors = PartsFolder(path / TOKENS)
         self._words_path = path / WORDS
         self.words = read_words(self._words_path)
-        self._cells = {int(layer): Cells(**found) for layer, found in self.description["approximate"].items()}
+        _compare(path, self.description, self.vectors.description)
+        self._cells = _cells(path, self.description["approximate"])
         self._approximate = {layer: ApproximateLayer(self.vectors, layer, path / FOLDER) for layer in self._cells}
 
     @property
@@ -79,7 +80,7 @@ class TokenIndex:
 
         `OptionsError` for a layer that is not there, and for approximate search that was not prepared.
         """
-        self._check(layer, k)
+        self.check(layer, k)
         k = min(k, self.vectors.tokens)
         if is_exact:
             return exact_neighbors(self.vectors, layer, queries, k)
@@ -102,7 +103,7 @@ class TokenIndex:
         queries : of the token layer, `(queries, dim)`.
         k : neighbours of each; no more than there are words.
         """
-        self._check(0, k)
+        self.check(0, k)
         search = NearestSearch(queries, min(k, len(self.words.words)))
         firsts = self.words.firsts
         for block in self.vectors.blocks:
@@ -148,15 +149,16 @@ class TokenIndex:
             numbers.extend(number for number, token in enumerate(tokens, start=block.first) if token == word)
         return np.array(numbers[:wanted], dtype=np.int64)
 
-    @cached_property
-    def _words_by_name(self) -> Dict[str, int]:
-        return {word: place for place, word in enumerate(self.words.words)}
-
-    def _check(self, layer: int, k: int) -> None:
+    def check(self, layer: int, k: int) -> None:
+        """Raise `OptionsError` for a layer that is not there, and for fewer than one neighbour."""
         if not 0 <= layer < self.num_layers:
             raise OptionsError(f"layer {layer}: the index has the layers 0 to {self.num_layers - 1}.")
         if k < 1:
             raise OptionsError(f"k is {k}, expected 1 or more.")
+
+    @cached_property
+    def _words_by_name(self) -> Dict[str, int]:
+        return {word: place for place, word in enumerate(self.words.words)}
 
 
 def _read(path: Path) -> Dict[str, Any]:
@@ -175,3 +177,21 @@ def _read(path: Path) -> Dict[str, Any]:
     if missing:
         raise FormatError(f"{description}: has no {missing}; expected the description of an index. Build it again.")
     return found
+
+
+def _compare(path: Path, description: Dict[str, Any], of_vectors: Dict[str, Any]) -> None:
+    differing = [name for name, value in of_vectors.items() if description.get(name) != value]
+    if differing or not isinstance(description["weights"], str):
+        raise FormatError(
+            f"{path / DESCRIPTION}: says otherwise than {path / TOKENS} about {differing or ['weights']}; expected the "
+            "description of these vectors. Build the index again."
+        )
+
+
+def _cells(path: Path, found: Any) -> Dict[int, Cells]:
+    try:
+        return {int(layer): Cells(**of_layer) for layer, of_layer in found.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FormatError(
+            f'{path / DESCRIPTION}: "approximate": {error}; expected what a build writes. Build the index again.'
+        ) from error

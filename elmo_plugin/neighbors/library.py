@@ -1,5 +1,6 @@
 """The library that searches."""
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ def load_faiss() -> Any:
 
     `BackendUnavailableError` where it is missing.
     """
+    # What it says at the start about a library for other processors reads like an error.
+    logging.getLogger("faiss.loader").setLevel(logging.WARNING)
     try:
         import faiss
     except ImportError as error:

@@ -133,7 +133,12 @@ class IndexQuery:
         position : of the token that is asked about.
         layer : its number.
         search : how.
+
+        # Raises
+
+        `OptionsError` for a layer that is not there, and for fewer than one neighbour.
         """
+        self._index.check(layer, search.k)
         query = self._vector(sentence, position, layer)
         own = list(sentence)
         wanted = search.k
@@ -150,7 +155,8 @@ class IndexQuery:
             wanted *= 2
 
     def words(self, word: str, k: int) -> List[WordNeighbor]:
-        """Find the words with the nearest static vectors; the word itself is left out."""
+        """Find the words with the nearest static vectors; the word itself is left out. Raises as `tokens`."""
+        self._index.check(0, k)
         found = self._index.nearest_words(self._vector([word], 0, 0), k + 1)
         table = self._index.words
         neighbors = [

@@ -117,7 +117,7 @@ def test_another_text_is_not_gone_on_with(tmp_path):
     build(text, tmp_path / "index", embedder)
     text.write_text("another\n")
 
-    with pytest.raises(OptionsError, match="the file that is there is of another run"):
+    with pytest.raises(OptionsError, match="the file that is there is of another run .*Delete it to begin anew"):
         build(text, tmp_path / "index", embedder, resume=True)
 
 

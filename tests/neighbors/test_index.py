@@ -118,6 +118,15 @@ def test_layers_and_numbers_that_are_not_there(tmp_path, text, embedder):
         index.nearest_words(query, 0)
     with pytest.raises(OptionsError, match="built without approximate search"):
         index.nearest(1, query, 1, is_exact=False)
+    asked = IndexQuery(index, embedder)
+    for layer in (3, -1):
+        with pytest.raises(OptionsError, match=f"layer {layer}: the index has the layers 0 to 2"):
+            asked.tokens(["a"], 0, layer, Search())
+    for k in (0, -3):
+        with pytest.raises(OptionsError, match=f"k is {k}, expected 1 or more"):
+            asked.tokens(["a"], 0, 1, Search(k))
+        with pytest.raises(OptionsError, match=f"k is {k}, expected 1 or more"):
+            asked.words("a", k)
 
 
 def test_what_is_no_index_is_refused(tmp_path, text, embedder):
@@ -150,6 +159,41 @@ def test_damage_is_seen(tmp_path, text, embedder, name):
     path.unlink()
     with pytest.raises(FormatError, match=path.name):
         TokenIndex(tmp_path / "index")
+
+
+@pytest.mark.parametrize(
+    "name,value",
+    [
+        ("num_layers", "x"),
+        ("num_layers", 9),
+        ("weights_fingerprint", None),
+        ("state", "warm"),
+        ("weights", None),
+        ("approximate", "x"),
+        ("approximate", {"1": {"cells": 3}}),
+        ("approximate", {"x": {}}),
+    ],
+    ids=str,
+)
+def test_a_description_of_something_else_is_refused(tmp_path, text, embedder, name, value):
+    build(text, tmp_path / "index", embedder)
+    path = tmp_path / "index" / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+
+    with pytest.raises(FormatError, match=f"index.json: .*{name}.*Build the index again"):
+        TokenIndex(tmp_path / "index")
+
+
+def test_a_damaged_text_is_named(tmp_path, embedder):
+    (tmp_path / "text").write_text("a remarkable line\n")
+    index = build(tmp_path / "text", tmp_path / "index", embedder)
+    path = tmp_path / "index" / "tokens" / "00000000.part"
+    path.write_bytes(path.read_bytes().replace(b"a remarkable line", b"a rEmarkable line"))
+
+    with pytest.raises(FormatError, match="00000000.part: damaged .*Build it again"):
+        TokenIndex(tmp_path / "index").place(1)
+    with pytest.raises(FormatError, match="00000000.part: damaged"):
+        index.occurrences("remarkable", 1)
 
 
 @pytest.mark.parametrize("sentence,tokens,place", [("a *b* c", ["a", "b", "c"], 1), ("*** *  **", ["*", "*", "**"], 0)])

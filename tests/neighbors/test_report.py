@@ -28,7 +28,7 @@ def test_text_has_a_block_for_each_layer():
 
     assert blocks[0].splitlines() == [
         "layer 0, the static vector of play: nearest words",
-        "  0.900  play  (1 times)",
+        "  0.900  play  (once)",
         "  0.250  b  (2,000 times)",
     ]
     assert blocks[1].splitlines()[0] == "layer 1: nearest tokens"
