@@ -2,7 +2,12 @@
 
 import html
 import re
+import unicodedata
 from typing import List
+
+# An accent that stands behind its letter would be a word of its own. A few at a time: to put very many into their order
+# takes a time squared in their number.
+_ACCENTED = re.compile("[^\\W\\d_][\u0300-\u036f]{1,4}")
 
 # What raw text writes in many ways and the training text in one.
 _PLAIN = (
@@ -34,8 +39,8 @@ def words_of(text: str) -> List[str]:
     """
     Split text as the Penn Treebank does, with straight quotes: `They don't.` gives `They`, `do`, `n't`, `.`
 
-    Case is kept, no character is lost but white space and what cannot be seen, and quotes, dashes and ellipses take
-    the one form `"`, `'`, `--`, `...`.
+    Case is kept, no character is lost but white space and what cannot be seen, letters with accents are composed
+    (NFC), and quotes, dashes and ellipses take the one form `"`, `'`, `--`, `...`.
     """
     words: List[str] = []
     for word in _WORD.findall(plain(text)):
@@ -47,8 +52,8 @@ def words_of(text: str) -> List[str]:
 
 
 def plain(text: str) -> str:
-    """Give quotes, dashes, ellipses and what HTML left behind their one form."""
-    text = html.unescape(text)
+    """Give accents, quotes, dashes, ellipses and what HTML left behind their one form."""
+    text = _ACCENTED.sub(lambda match: unicodedata.normalize("NFC", match.group()), html.unescape(text))
     for pattern, replacement in _PLAIN:
         text = pattern.sub(replacement, text)
     return text

@@ -23,6 +23,7 @@ CASES = [
     ("In the '70s it cost $1,000.50, or 3.5 stars.", "In the '70s it cost $ 1,000.50 , or 3.5 stars ."),
     ("(Fun!) [yes] 9/10 and/or AT&amp;T", "( Fun ! ) [ yes ] 9/10 and/or AT&T"),
     ("clichés in São Paulo", "clichés in São Paulo"),
+    ("cliche\u0301s in Sa\u0303o Paulo", "clich\u00e9s in S\u00e3o Paulo"),
     ("  \n ", ""),
 ]
 
@@ -42,7 +43,9 @@ def test_loses_no_character_but_white_space(text: str) -> None:
     assert all(words) and not any(re.search(r"\s", word) for word in words)
 
 
-@pytest.mark.parametrize("gap", [" ", "\u00a0", "\t", ". ", "\u2013 ", "a\u2014", "1,", "n't", "&#"], ids=ascii)
+@pytest.mark.parametrize(
+    "gap", [" ", "\u00a0", "\t", ". ", "\u2013 ", "a\u2014", "1,", "n't", "&#", "\u0301\u0316"], ids=ascii
+)
 def test_time_grows_with_the_text_and_not_with_its_square(gap: str) -> None:
     """Text 30 times as long takes far less than 900 times as long."""
 
