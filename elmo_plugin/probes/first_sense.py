@@ -23,8 +23,12 @@ def read_sense_index(path: Path) -> Dict[Lemma, str]:
 
     # Raises
 
-    `FormatError` with the line of what is not as it should be.
+    `FileNotFoundError`; `FormatError` with the line of what is not as it should be.
     """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: no such file, expected WordNet's index.sense (Debian's package wordnet-sense-index has it)."
+        )
     first: Dict[Lemma, str] = {}
     with TextReader(path) as reader:
         for line in reader:

@@ -33,12 +33,15 @@ def read_raganato(path: Path) -> SenseText:
 
     # Raises
 
-    `FormatError` where one of the two files is not as it should be, or they do not belong together. A document type
-    declaration is refused: the files of the framework have none, and with it entities could be made that never end.
+    `FileNotFoundError` where there are no keys; `FormatError` where one of the two files is not as it should be, or
+    they do not belong together. A document type declaration is refused: the files of the framework have none, and with
+    it entities could be made that never end.
     """
     if not path.name.endswith(_DATA):
         raise FormatError(f"{path}: expected a name like NAME{_DATA}, with NAME{_GOLD} beside it.")
     gold_path = path.with_name(path.name[: -len(_DATA)] + _GOLD)
+    if not gold_path.is_file():
+        raise FileNotFoundError(f"{gold_path}: no such file, expected the sense keys of {path.name} beside it.")
     gold = _read_gold(gold_path)
     text = _Parser(path, gold).parse()
     named = {word.name for word in text.words}
@@ -86,7 +89,9 @@ class _Parser:
         with open(self._path, "rb") as file:
             try:
                 self._expat.ParseFile(file)
-            except expat.ExpatError as error:
+            except FormatError:
+                raise
+            except (expat.ExpatError, LookupError, ValueError) as error:  # the latter two for other encodings
                 raise FormatError(f"{self._path}: {error}; expected XML. Was it copied whole?") from error
         return SenseText(self._sentences, self._words)
 

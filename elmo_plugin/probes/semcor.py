@@ -50,13 +50,15 @@ def _parse(line: TextLine, where: str) -> Tuple[str, List[str], List[Any]]:
     try:
         content = json.loads(line.text)
         name, units, senses = f"{content['doc']}.{content['sent']}", content["tokens"], content["senses"]
-        is_right = len(units) == len(senses) and all(isinstance(unit, str) for unit in units)
+        is_right = isinstance(units, list) and isinstance(senses, list) and len(units) == len(senses)
+        is_right = is_right and all(isinstance(unit, str) and unit.strip() for unit in units)
+        "".join(units if is_right else ()).encode("utf-8")  # half of a character is a ValueError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(
             f'{where}: {error!r}; expected a JSON object with "doc", "sent", "tokens" and "senses".'
         ) from error
     if not is_right:
-        raise FormatError(f'{where}: "tokens" and "senses" are not lists of the same length, of strings and senses.')
+        raise FormatError(f'{where}: "tokens" and "senses" are not lists of the same length, of words and senses.')
     return name, units, senses
 
 

@@ -109,7 +109,8 @@ def read_sense_texts(patterns: Iterable[str]) -> SenseText:
 
     texts = []
     for pattern in patterns:
-        paths = sorted(glob.glob(pattern))
+        # A name may hold what means something in a pattern: "text[1].data.xml".
+        paths = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern))
         if not paths:
             raise FileNotFoundError(f"{pattern}: no such file, expected text with word senses.")
         texts += [read_raganato(Path(path)) if path.endswith(".xml") else read_semcor(Path(path)) for path in paths]

@@ -85,10 +85,14 @@ def test_what_is_no_sense_key(sense):
         ('{"doc": "a", "sent": "1", "tokens": ["a"]}', "KeyError.*expected a JSON object"),
         ('{"doc": "a", "sent": "1", "tokens": ["a"], "senses": []}', "not lists of the same length"),
         ('{"doc": "a", "sent": "1", "tokens": [1], "senses": [null]}', "not lists of the same length"),
+        ('{"doc": "a", "sent": "1", "tokens": "ab", "senses": [null, null]}', "not lists of the same length"),
+        ('{"doc": "a", "sent": "1", "tokens": ["a"], "senses": {"b": null}}', "not lists of the same length"),
+        ('{"doc": "a", "sent": "1", "tokens": [" "], "senses": [null]}', "not lists of the same length"),
+        ('{"doc": "a", "sent": "1", "tokens": ["\\ud800"], "senses": [null]}', "surrogates not allowed"),
         ('{"doc": "a", "sent": "1", "tokens": ["a"], "senses": [1]}', "a sense is 1"),
         ('{"doc": "a", "sent": "1", "tokens": ["a"], "senses": ["a%1"]}', "no sense key"),
     ],
-    ids=range(7),
+    ids=range(11),
 )
 def test_semcor_that_is_wrong(tmp_path, line, message):
     path = tmp_path / "text.jsonl.gz"
@@ -123,8 +127,10 @@ BOMB = '<!DOCTYPE corpus [<!ENTITY a "aaaaaaaaaa">' + "".join(
         (BEGIN + INSTANCE.replace("NOUN", "X") + END, "a pos of"),
         (BEGIN + INSTANCE.replace('"i"', '"j"') + END, "'j' has no key"),
         (BEGIN + "<wf>a</wf>" + END, "1 keys have no instance"),
+        ('<?xml version="1.0" encoding="nonsense"?>' + BEGIN + INSTANCE + END, "unknown encoding.*expected XML"),
+        ('<?xml version="1.0" encoding="gb2312"?>' + BEGIN + INSTANCE + END, "encoding.*expected XML"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_xml_that_is_hostile_or_wrong(tmp_path, xml, message):
     path = tmp_path / "set.data.xml"
@@ -146,6 +152,21 @@ def test_keys_that_are_wrong(tmp_path, gold):
 def test_name_without_keys(tmp_path):
     with pytest.raises(FormatError, match="expected a name like NAME.data.xml"):
         read_raganato(tmp_path / "set.xml")
+
+
+def test_what_is_missing_is_named_with_what_it_is_for(tmp_path):
+    path = write_raganato(tmp_path / "set.data.xml", TRAIN)
+    (tmp_path / "set.gold.key.txt").unlink()
+    with pytest.raises(FileNotFoundError, match="set.gold.key.txt: .*the sense keys of set.data.xml beside it"):
+        read_raganato(path)
+    with pytest.raises(FileNotFoundError, match="nothing: .*expected WordNet's index.sense"):
+        read_sense_index(tmp_path / "nothing")
+
+
+def test_a_name_may_look_like_a_pattern(tmp_path):
+    path = write_semcor(tmp_path / "text[1].jsonl.gz", TRAIN)
+
+    assert read_sense_texts([str(path)]) == read_semcor(path)
 
 
 def test_long_text_comes_in_pieces(tmp_path):
