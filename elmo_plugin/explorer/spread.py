@@ -54,11 +54,13 @@ def spread(explorer: Explorer, sentences: Sequence[Sequence[str]], sentence: int
 
 def occurrence_vectors(embedder: SentenceEmbedder, occurrences: Sequence[Occurrence]) -> np.ndarray:
     """Return the mean vector of each occurrence's tokens, `(occurrences, layers, dim)`."""
-    sentences = [tuple(one.tokens) for one in occurrences]
+    # Each sentence once: a word may be in one many times.
+    sentences = list(dict.fromkeys(tuple(one.tokens) for one in occurrences))
     vectors = embedder.embed(sentences)
-    starts = np.cumsum([0, *map(len, sentences)])
+    starts = dict(zip(sentences, np.cumsum([0, *map(len, sentences)]).tolist()))
+    firsts = [starts[tuple(one.tokens)] for one in occurrences]
     return np.stack(
-        [vectors[start + one.start : start + one.stop].mean(axis=0) for start, one in zip(starts, occurrences)]
+        [vectors[first + one.start : first + one.stop].mean(axis=0) for first, one in zip(firsts, occurrences)]
     )
 
 

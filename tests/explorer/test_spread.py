@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as arrays
 pytest.importorskip("faiss")
 pytest.importorskip("safetensors")
 
-from elmo_plugin.explorer.spread import principal_plane, spread  # noqa: E402
+from elmo_plugin.explorer.occurrences import Occurrence  # noqa: E402
+from elmo_plugin.explorer.spread import occurrence_vectors, principal_plane, spread  # noqa: E402
 from elmo_plugin.probes.sense_names import sense_name  # noqa: E402
 from tests.explorer.explorers import SENTENCES, make_explorer, make_index  # noqa: E402
 from tests.probes import texts  # noqa: E402
@@ -35,6 +36,21 @@ def test_equal_vectors_are_one_point():
     points, shares = principal_plane(np.full((3, 4), 0.1, dtype=np.float32))
 
     assert not points.any() and shares == (0.0, 0.0)
+
+
+def test_a_sentence_with_many_occurrences_is_embedded_once():
+    asked = []
+
+    class Embedder:
+        def embed(self, sentences):
+            asked.extend(sentences)
+            return np.arange(6.0).reshape(6, 1, 1)
+
+    places = [(("a", "b"), 0, 1), (("c", "a", "a", "d"), 1, 2), (("c", "a", "a", "d"), 1, 3), (("a", "b"), 1, 2)]
+    found = occurrence_vectors(Embedder(), [Occurrence(tokens, *place, "") for tokens, *place in places])
+
+    assert asked == [("a", "b"), ("c", "a", "a", "d")]
+    assert found[:, 0, 0].tolist() == [0.0, 3.0, 3.5, 1.0]
 
 
 def test_without_senses_and_index_the_page_is_all():
