@@ -38,6 +38,7 @@ def register(app: Dash, explorer: Explorer) -> None:
         Input("typed", "data"),
         State("sentence", "value"),
         State("other", "value"),
+        State("other", "options"),
         prevent_initial_call=True,
     )(_read)
 
@@ -118,8 +119,8 @@ def _in_the_browser(app: Dash) -> None:
     )
 
 
-def _read(typed: Any, sentence: Any, other: Any) -> Tuple[Any, ...]:
-    """Split what was typed, and keep what was chosen where that is still there."""
+def _read(typed: Any, sentence: Any, other: Any, others: Any) -> Tuple[Any, ...]:
+    """Split what was typed, and keep what was chosen where that is still there; of one sentence nobody chose it."""
     try:
         sentences = _sentences_of(typed)
     except PageError as error:
@@ -128,7 +129,8 @@ def _read(typed: Any, sentence: Any, other: Any) -> Tuple[Any, ...]:
         {"value": number, "label": f"{number + 1}. {' '.join(tokens)}"} for number, tokens in enumerate(sentences)
     ]
     chosen = _kept(sentence, len(sentences), START[0])
-    compared = None if chosen is None else _kept(other, len(sentences), chosen + 1)
+    was_chosen = isinstance(others, list) and len(others) > 1
+    compared = None if chosen is None else _kept(other if was_chosen else None, len(sentences), chosen + 1)
     words = sum(map(len, sentences))
     status = f"{_count(len(sentences), 'sentence')}, {_count(words, 'word')}." if sentences else "No words yet."
     return sentences, options, chosen, options, compared, status, "quiet"

@@ -50,6 +50,10 @@ def ask(client, output, *inputs, state=()):
     return json.loads(answer.data)["response"]
 
 
+READ = (
+    "..sentences.data...sentence.options...sentence.value...other.options...other.value..."
+    "status.children...status.className.."
+)
 OUTPUTS = {
     "similarity": "..similarity-view.children...similarity-data.data...similarity-numbers.children..",
     "spread": "..spread-view.children...spread-plot.figure...spread-plot.style...spread-numbers.children..",
@@ -181,17 +185,22 @@ def test_text_that_no_page_sends_gets_a_message(client, data):
     ],
 )
 def test_what_was_typed_is_split_or_refused(client, typed, expected):
-    output = (
-        "..sentences.data...sentence.options...sentence.value...other.options...other.value..."
-        "status.children...status.className.."
-    )
-    state = [("sentence", "value", 9), ("other", "value", None)]
-    found = ask(client, output, ("typed", "data", typed), state=state)
+    state = [("sentence", "value", 9), ("other", "value", None), ("other", "options", [])]
+    found = ask(client, READ, ("typed", "data", typed), state=state)
 
     assert expected in found["status"]["children"]
     assert len(found["sentences"]["data"]) == len(found["sentence"]["options"])
     if found["sentences"]["data"]:
         assert (found["sentence"]["value"], found["other"]["value"]) == (0, 1)
+
+
+@pytest.mark.parametrize("before,compared", [(0, 1), (1, 1), (2, 0)])
+def test_a_second_sentence_is_compared_with_the_first(client, before, compared):
+    options = [{"value": number, "label": str(number)} for number in range(before)]
+    state = [("sentence", "value", 0), ("other", "value", 0), ("other", "options", options)]
+    found = ask(client, READ, ("typed", "data", {"text": "A b .\nC d ."}), state=state)
+
+    assert (found["sentence"]["value"], found["other"]["value"]) == (0, compared)
 
 
 def test_people_who_ask_at_once_get_their_own_answers(application):
