@@ -75,7 +75,9 @@ def from_json(data: Any, limits: Limits = LIMITS) -> List[LayerWeights]:
     except (TypeError, ValueError, KeyError, OverflowError) as error:
         raise PageError("The browser sent no weights of layers. Load the page again.") from error
     if len(found) > limits.mixes:
-        raise PageError(f"{len(found)} mixes are more than the {limits.mixes} that this page shows. Remove some.")
+        raise PageError(
+            f"{len(found)} mixes are more than the {limits.mixes} that this page shows. Remove all, and drop fewer."
+        )
     return found
 
 

@@ -103,8 +103,9 @@ def _in_context(one: Occurrence) -> str:
     after = [label(token) for token in one.tokens[one.stop : one.stop + _CONTEXT]]
     word = " ".join(label(token) for token in one.tokens[one.start : one.stop])
     parts = ["…"] * (start > 0) + before + [f"<b>{word}</b>"] + after
+    source = html.escape(one.source, quote=False)
     sense = f"<br>{html.escape(sense_name(one.sense), quote=False)}" if one.sense else ""
-    return f"{' '.join(parts)}{' …' if one.stop + _CONTEXT < len(one.tokens) else ''}<br>{one.source}{sense}"
+    return f"{' '.join(parts)}{' …' if one.stop + _CONTEXT < len(one.tokens) else ''}<br>{source}{sense}"
 
 
 def _layout(height: int) -> Dict[str, Any]:

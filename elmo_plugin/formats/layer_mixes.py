@@ -79,7 +79,7 @@ def read_layer_mixes(path: Path, where: Optional[str] = None, limit: Optional[in
     `FormatError` where it is no archive, is damaged or too large, or has no mix.
     """
     where = str(path) if where is None else where
-    if not is_tar(path):
+    if not is_tar(path, where):
         raise FormatError(f"{where}: not a tar archive, expected the model.tar.gz that AllenNLP writes.")
     with tempfile.TemporaryDirectory() as folder:
         config_file, weights_file = Path(folder) / CONFIG, Path(folder) / ARCHIVE_WEIGHTS

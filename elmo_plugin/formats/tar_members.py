@@ -12,9 +12,14 @@ from elmo_plugin.formats.unpacked_size import check_size
 _BLOCK = 1 << 20
 
 
-def is_tar(path: Path) -> bool:
+def is_tar(path: Path, where: Optional[str] = None) -> bool:
     """
     Whether a file is a tar archive, compressed or not.
+
+    # Parameters
+
+    path : the file.
+    where : what to call it in messages; None for its path.
 
     # Raises
 
@@ -23,7 +28,7 @@ def is_tar(path: Path) -> bool:
     try:
         return tarfile.is_tarfile(path)
     except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{path}: damaged archive ({error}).") from error
+        raise FormatError(f"{where or path}: damaged archive ({error}).") from error
 
 
 def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Optional[int] = None) -> None:

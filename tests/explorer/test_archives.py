@@ -37,13 +37,22 @@ def test_several_embedders_are_told_apart(tmp_path):
     assert [one.task for one in read_archive(path, "x")] == ["x, a.token_embedder_elmo", "x, b.token_embedder_elmo"]
 
 
+def test_a_cut_archive_is_called_by_the_name_of_its_owner(tmp_path):
+    path = archive(tmp_path / "upload", our_state(), {"model": config()})
+    content = path.read_bytes()
+    for size in (10, len(content) // 2):
+        path.write_bytes(content[:size])
+        with pytest.raises(FormatError, match="^mine: damaged archive"):
+            read_archive(path, "mine")
+
+
 def test_limits_of_the_page_hold(tmp_path):
     path = archive(tmp_path / "upload", our_state(), zeros=bytes(1 << 20))
 
     with pytest.raises(FormatError, match="^x: unpacks to more than"):
         read_archive(path, "x", Limits(unpacked=1 << 19))
     line = to_json(read_archive(path, "x"))
-    with pytest.raises(PageError, match="3 mixes are more than the 2"):
+    with pytest.raises(PageError, match="3 mixes are more than the 2 .*Remove all, and drop fewer"):
         from_json(line * 3, Limits(mixes=2))
 
 

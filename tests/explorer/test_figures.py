@@ -55,6 +55,14 @@ def test_senses_beyond_the_styles_are_others():
     assert len(spread_text(found).splitlines()) == 10
 
 
+def test_names_in_a_file_of_senses_are_no_markup():
+    one = Occurrence(("play",), 0, 1, "<a href='x'>d0</a>", "<b>%1:04:00::")
+
+    (trace,) = scatter(Spread([one], np.zeros((1, 2)), (0.0, 0.0), [("<b>%1:04:00::", 1)], 1))["data"]
+
+    assert trace["customdata"] == ["<b>play</b><br>&lt;a href='x'&gt;d0&lt;/a&gt;<br>noun.act &lt;b&gt;%1:04:00::"]
+
+
 def test_long_contexts_are_cut():
     tokens = [str(number) for number in range(40)]
     one = Occurrence(tokens, 20, 21, "line 1")
