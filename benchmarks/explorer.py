@@ -74,7 +74,8 @@ def _asked(address: str, views: Dict[str, Any], text: str) -> float:
     """Ask as the browser does: the text first, then all views at once."""
     begin = time.perf_counter()
     typed = {"text": text, "split": "spaces"}
-    state = [_value("sentence", 0), _value("other", 1)]
+    others = [{"value": number, "label": ""} for number in range(text.count("\n") + 1)]
+    state = [_value("sentence", 0), _value("other", 1), _value("other", others, "options")]
     answer = _post(address, TYPED, [_value("typed", typed, "data")], state)
     values = {
         "sentences": answer["sentences"]["data"],

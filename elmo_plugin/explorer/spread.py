@@ -85,7 +85,7 @@ def principal_plane(vectors: np.ndarray) -> Tuple[np.ndarray, Tuple[float, float
     points[:, :kept] = left[:, :kept] * lengths[:kept]
     variances[:kept] = lengths[:kept] ** 2
     # Of equal vectors rounding leaves something that is no variance.
-    is_noise = variances <= 1e-12 * max(1.0, float((vectors.astype(np.float64) ** 2).sum()))
+    is_noise = variances <= 1e-12 * float((vectors.astype(np.float64) ** 2).sum())
     points[:, is_noise] = 0.0
     variances[is_noise] = 0.0
     largest = points[np.abs(points).argmax(axis=0), [0, 1]]

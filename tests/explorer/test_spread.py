@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -17,6 +17,7 @@ from tests.probes import texts  # noqa: E402
 
 
 @given(arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(-8, 8, width=16)))
+@example(np.array([[0.0], [1.013279e-06]], dtype=np.float32))
 def test_plane_keeps_the_most_variance(vectors):
     points, shares = principal_plane(vectors)
 

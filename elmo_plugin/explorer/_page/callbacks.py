@@ -8,7 +8,8 @@ from dash import ClientsideFunction, Dash, Input, Output, State
 from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.explorer import archives, figures
 from elmo_plugin.explorer._page import parts
-from elmo_plugin.explorer._page.layout import START
+from elmo_plugin.explorer._page.elements import element
+from elmo_plugin.explorer._page.layout import START, VIEWS
 from elmo_plugin.explorer.as_text import heat_map_text, spread_text
 from elmo_plugin.explorer.explorer import Explorer
 from elmo_plugin.explorer.nearest import nearest
@@ -46,13 +47,13 @@ def register(app: Dash, explorer: Explorer) -> None:
         empty = [_EMPTY.get(output.component_property) for output in outputs[1:]]
         return lambda answer: app.callback(*outputs, *_TEXT, *inputs)(_answered(answer, empty))
 
-    @view(Output("nearest-view", "children"), inputs=[Input("word", "value")])
+    @view(Output("nearest-answer", "data"), inputs=[Input("word", "value")])
     def show_nearest(sentences: List[List[str]], sentence: int, word: int) -> Any:
         check_place(sentences, sentence, word)
         return parts.neighbors(nearest(explorer, sentences, sentence, word), explorer.index is not None)
 
     @view(
-        Output("similarity-view", "children"),
+        Output("similarity-answer", "data"),
         Output("similarity-data", "data"),
         Output("similarity-numbers", "children"),
         inputs=[Input("other", "value"), Input("similarity-layer", "value")],
@@ -67,7 +68,7 @@ def register(app: Dash, explorer: Explorer) -> None:
         return None, data, heat_map_text(first, second, found)
 
     @view(
-        Output("spread-view", "children"),
+        Output("spread-answer", "data"),
         Output("spread-plot", "figure"),
         Output("spread-plot", "style"),
         Output("spread-numbers", "children"),
@@ -78,16 +79,16 @@ def register(app: Dash, explorer: Explorer) -> None:
         _check_layer(explorer, layer)
         found = spread(explorer, sentences, sentence, word, layer)
         about = parts.about_spread(found, sentences[sentence][word], layer, MOST)
-        return [about, parts.legend(found)], figures.scatter(found), {}, spread_text(found)
+        return element("div", about, parts.legend(found)), figures.scatter(found), {}, spread_text(found)
 
-    @view(Output("surprisal-view", "children"))
+    @view(Output("surprisal-answer", "data"))
     def show_surprisal(sentences: List[List[str]], sentence: int) -> Any:
         check_place(sentences, sentence, 0)
         if explorer.missing_softmax:
             return parts.message(explorer.missing_softmax)
         return parts.surprisals(surprisal(explorer, sentences[sentence]))
 
-    @app.callback(Output("layers-view", "children"), Input("archives", "data"))
+    @app.callback(Output("layers-answer", "data"), Input("archives", "data"))
     def show_layers(data: Any) -> Any:
         try:
             found = archives.from_json(data)
@@ -111,6 +112,10 @@ def _in_the_browser(app: Dash) -> None:
         *_TEXT,
         State("word", "value"),
     )
+    for name in VIEWS:
+        app.clientside_callback(
+            ClientsideFunction("explorer", "draw"), Output(f"{name}-view", "className"), Input(f"{name}-answer", "data")
+        )
     app.clientside_callback(
         ClientsideFunction("explorer", "heat"), Output("heat-map", "className"), Input("similarity-data", "data")
     )

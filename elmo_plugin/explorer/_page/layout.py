@@ -30,6 +30,7 @@ def layout(explorer: Explorer) -> Any:
             dcc.Store(id="sentences", data=[]),
             dcc.Store(id="archives", data=[]),
             dcc.Store(id="similarity-data"),
+            *(dcc.Store(id=f"{name}-answer") for name in VIEWS),
             _header(explorer),
             html.Div([html.Div(_input(), className="input"), html.Main(_views(explorer, last))], className="columns"),
         ],

@@ -55,14 +55,14 @@ READ = (
     "status.children...status.className.."
 )
 OUTPUTS = {
-    "similarity": "..similarity-view.children...similarity-data.data...similarity-numbers.children..",
-    "spread": "..spread-view.children...spread-plot.figure...spread-plot.style...spread-numbers.children..",
+    "similarity": "..similarity-answer.data...similarity-data.data...similarity-numbers.children..",
+    "spread": "..spread-answer.data...spread-plot.figure...spread-plot.style...spread-numbers.children..",
 }
 
 
 def ask_view(client, view, *more, sentences=SENTENCES, sentence=0):
     inputs = (("sentences", "data", sentences), ("sentence", "value", sentence), *more)
-    return json.dumps(ask(client, OUTPUTS.get(view, f"{view}-view.children"), *inputs))
+    return json.dumps(ask(client, OUTPUTS.get(view, f"{view}-answer.data"), *inputs))
 
 
 def test_the_page_loads_nothing_from_elsewhere(client):
@@ -109,7 +109,7 @@ def test_archives_come_back_as_weights(client, tmp_path):
     (mix,) = client.post("/archive", data=path.read_bytes(), headers=headers).json["mixes"]
 
     assert (mix["task"], mix["layers"]) == ("<b> é", [0, 1, 2])
-    assert "γ" in json.dumps(ask(client, "layers-view.children", ("archives", "data", [mix])), ensure_ascii=False)
+    assert "γ" in json.dumps(ask(client, "layers-answer.data", ("archives", "data", [mix])), ensure_ascii=False)
     answer = client.post("/archive", data=b"x", headers=headers)
     assert answer.status_code == 400 and answer.json["error"].startswith("<b> é: not a tar archive")
 

@@ -33,6 +33,25 @@
     return [options, Math.min(wanted, tokens.length - 1)];
   }
 
+  // What the server answers, text or [tag, attributes, ...children], as elements. All text goes in as text.
+  function node(tree) {
+    if (typeof tree === "string") {
+      return document.createTextNode(tree);
+    }
+    const [tag, attributes, ...children] = tree;
+    const made = document.createElement(tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    made.append(...children.map(node));
+    return made;
+  }
+
+  function draw(tree) {
+    const answer = window.dash_clientside.callback_context.inputs_list[0].id;
+    const place = document.getElementById(answer.replace("-answer", "-view"));
+    place.replaceChildren(...(tree ? [node(tree)] : []));
+    return "view";
+  }
+
   // The heat map is a table: thousands of cells are drawn at once, and a screen reader reads words and numbers. All text
   // goes in as text.
   const MOST_WITH_NUMBERS = 24;
@@ -80,7 +99,7 @@
     return `theme-${chosen || "auto"}`;
   }
 
-  window.dash_clientside = Object.assign({}, window.dash_clientside, { explorer: { typed, words, heat, theme } });
+  window.dash_clientside = Object.assign({}, window.dash_clientside, { explorer: { typed, words, draw, heat, theme } });
 
   // Archives
 
