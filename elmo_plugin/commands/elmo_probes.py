@@ -110,13 +110,13 @@ def _random(args: argparse.Namespace, weights: "WeightSet") -> str:
 
 def _senses(args: argparse.Namespace, source: str, task: "SenseTask") -> Dict[str, Any]:
     from elmo_plugin.elmo_embedder import ElmoEmbedder
-    from elmo_plugin.engine.fingerprint import fingerprint
     from elmo_plugin.probes.senses_run import run_senses
 
     embedder = ElmoEmbedder(weights=source, state=args.state, backend=args.backend, cuda_device=args.cuda_device)
-    name = f"senses-{fingerprint(embedder.bilm).hex()[:10]}-{task.digest()[:10]}"
+    sentences = embedder.sentences("all")
+    name = f"senses-{sentences.fingerprint()[:10]}-{task.digest()[:10]}"
     say = _sayer(f"{source}, senses")
-    return _kept(args.runs / f"{name}.json", lambda: run_senses(task, embedder.sentences("all"), say))
+    return _kept(args.runs / f"{name}.json", lambda: run_senses(task, sentences, say))
 
 
 def _tags(args: argparse.Namespace, source: str) -> Dict[str, Any]:

@@ -10,6 +10,7 @@ from elmo_plugin.embedding.windows import BatchPlan, rounds
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.bilm import BiLm, PackedLayers
 from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
+from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.state import CARRIED
@@ -102,6 +103,7 @@ class SentenceEmbedder:
             if value is not None and value < 1:
                 raise OptionsError(f"{name} is {value}, expected 1 or more.")
         self.bilm = bilm
+        self._vocabulary = vocabulary
         self.choice = LayerChoice(layers, bilm.num_layers)
         device = bilm.token_encoder.boundaries.device.type
         self.plan = BatchPlan(batch_tokens or BATCH_TOKENS.get(device, BATCH_TOKENS["cpu"]), batch_rows)
@@ -111,6 +113,10 @@ class SentenceEmbedder:
         self.to_ids = SentenceIds(bilm, vocabulary)
         #: what every row carries, on the CPU, where state is carried; None for the beginning
         self.carried: Optional[LstmState] = None
+
+    def fingerprint(self) -> str:
+        """What vectors depend on beside the text, the words of a word-level biLM included, in 64 hexadecimal digits."""
+        return fingerprint(self.bilm, self._vocabulary).hex()
 
     def begin_part(self) -> None:
         """

@@ -19,7 +19,6 @@ from elmo_plugin.embedding.window_memory import Room, WindowMemory
 from elmo_plugin.embedding.windows import Limits, windows
 from elmo_plugin.embedding.writers import Description
 from elmo_plugin.engine.errors import FormatError, OptionsError
-from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.lstm import LstmState
 from elmo_plugin.engine.state import CARRIED
 
@@ -111,7 +110,7 @@ class _Run:
         self._memory = WindowMemory(shape, target.layers_first, self._limits.tokens)
         self._about: Description = {
             "format_version": VERSION,
-            "weights_fingerprint": fingerprint(embedder.bilm).hex(),
+            "weights_fingerprint": embedder.fingerprint(),
             "state": embedder.bilm.state,
             "precision": embedder.bilm.precision,
             "layers": embedder.choice.name,

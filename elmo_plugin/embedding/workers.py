@@ -14,7 +14,6 @@ from elmo_plugin.embedding.windows import Limits, windows
 from elmo_plugin.embedding.writers.parquet import load_arrow, token_type, vector_column
 from elmo_plugin.engine.backends.base import FLOAT32
 from elmo_plugin.engine.errors import OptionsError
-from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.engine.state import CARRIED, RESET
 from elmo_plugin.formats import read_weights
 
@@ -80,7 +79,7 @@ class EmbeddingWorker:
         )
         self.embedder = SentenceEmbedder(bilm, found.vocabulary, settings.layers)
         self.shape = self.embedder.choice.shape(1, bilm.output_dim)[1:]
-        self.fingerprint = fingerprint(bilm).hex()
+        self.fingerprint = self.embedder.fingerprint()
 
     def __call__(self, table: Any) -> Any:
         arrow = load_arrow()

@@ -1,9 +1,9 @@
-"""What a biLM's layers depend on beside the words, in a few bytes: weights, options, dtype and state policy."""
+"""What a biLM's layers depend on beside the sentence, in a few bytes: weights, options, dtype and state policy."""
 
 import hashlib
 import json
 import sys
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 import torch
 
@@ -13,19 +13,27 @@ from elmo_plugin.engine.evidence import Derived
 _BYTES_AT_ONCE = 1 << 26
 
 
-def fingerprint(bilm: BiLm) -> bytes:
+def fingerprint(bilm: BiLm, words: Optional[Sequence[str]] = None) -> bytes:
     """
     Compute the fingerprint of a biLM from the content of all its tensors.
 
     The backend is no part of it, because all backends give the same numbers within one tolerance; but with precision
     "int8", where they do not.
 
+    # Parameters
+
+    words : those that a biLM knows by name, in the order of its table, where the fingerprint is to stand for what
+        becomes of text; without them it stands for what becomes of ids. Others know no words.
+
     # Returns
 
     32 bytes.
     """
+    settings = _settings(bilm)
+    if words is not None and bilm.options.needs_vocabulary:
+        settings["words"] = list(words)
     digest = hashlib.blake2b(digest_size=32)
-    digest.update(json.dumps(_settings(bilm), sort_keys=True).encode("utf-8"))
+    digest.update(json.dumps(settings, sort_keys=True).encode("utf-8"))
     for name, tensor in _tensors(bilm):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         flat = tensor.detach().reshape(-1)
@@ -48,7 +56,9 @@ class Fingerprint:
 
 def _settings(bilm: BiLm) -> Dict[str, Any]:
     options = bilm.options.to_dict()
+    lexicon = {"lexicon": options["lexicon"]} if "lexicon" in options else {}
     return {
+        **lexicon,
         "format": 1,
         "byteorder": sys.byteorder,
         "lstm": options["lstm"],

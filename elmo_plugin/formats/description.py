@@ -54,7 +54,7 @@ def describe(path: Path, weights: WeightSet) -> List[Tuple[str, str]]:
         lines.append(("numbers", stored))
     bilm = BiLm(inference_options(options), state=RESET)
     bilm.load_tensors(weights.tensors, weights.source)
-    return lines + [("fingerprint", fingerprint(bilm).hex())]
+    return lines + [("fingerprint", fingerprint(bilm, weights.vocabulary).hex())]
 
 
 def _is_extra(name: str) -> bool:

@@ -6,7 +6,6 @@ import numpy as np
 
 from elmo_plugin.embedding.embedder import SentenceEmbedder
 from elmo_plugin.engine.errors import OptionsError
-from elmo_plugin.engine.fingerprint import fingerprint
 from elmo_plugin.neighbors.index import TokenIndex
 from elmo_plugin.neighbors.nearest import NONE
 
@@ -112,7 +111,7 @@ class IndexQuery:
     """
 
     def __init__(self, index: TokenIndex, embedder: SentenceEmbedder) -> None:
-        found, expected = fingerprint(embedder.bilm).hex(), index.description["weights_fingerprint"]
+        found, expected = embedder.fingerprint(), index.description["weights_fingerprint"]
         if found != expected:
             raise OptionsError(
                 f"the index was built with another biLM, state or precision (fingerprint {expected[:12]}, now "

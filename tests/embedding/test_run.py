@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmo_plugin.embedding.embedder import SentenceEmbedder
+from elmo_plugin.embedding.embedder import SentenceEmbedder, build_bilm
 from elmo_plugin.embedding.journal import folder_of
 from elmo_plugin.embedding.run import embed_text
 from elmo_plugin.embedding.targets import Target, check_target
 from elmo_plugin.embedding.writers import Keys, names, read_description
 from elmo_plugin.engine.errors import FormatError, OptionsError
+from elmo_plugin.formats import read_weights
 from tests import tiny
 from tests.embedding.runs import make_embedder, small_parts, write_text
 
@@ -87,6 +88,28 @@ def test_a_file_of_other_settings_is_not_taken_for_finished(target, rows, messag
     embedder = make_embedder(tmp_path / "biLM", state="carried", batch_rows=rows)
     with pytest.raises(OptionsError, match=rf"of another run \(.*{message}"):
         embed_text(text, target._replace(resume=True), embedder)
+
+
+@pytest.mark.parametrize("corrected", [["a", "the", "."], ["the", "a", "."]])
+def test_other_words_beside_the_same_weights_are_another_run(corrected, tmp_path, monkeypatch):
+    """Whoever puts the right vocabulary beside the weights does not go on with the vectors of the wrong one."""
+    small_parts(monkeypatch)
+    tiny.write(tmp_path / "biLM", words=6)
+    text, wrong = write_text(tmp_path / "text", 100), ["a", "the", "."]
+    with pytest.raises(KeyboardInterrupt):
+        embed_text(text, Target(tmp_path / "out"), with_words(tmp_path, wrong), on_progress=stop_behind(60))
+    embedder = with_words(tmp_path, corrected)
+    if corrected == wrong:
+        assert embed_text(text, Target(tmp_path / "out", resume=True), embedder).lines == 100
+    else:
+        with pytest.raises(OptionsError, match="weights_fingerprint: "):
+            embed_text(text, Target(tmp_path / "out", resume=True), embedder)
+
+
+def with_words(folder, words):
+    (folder / "biLM" / "vocabulary.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *words]) + "\n")
+    weights = read_weights(folder / "biLM")
+    return SentenceEmbedder(build_bilm(weights, state="reset"), weights.vocabulary, batch_tokens=64)
 
 
 def test_errors_may_become_replace_on_the_way(embedder, tmp_path, monkeypatch):

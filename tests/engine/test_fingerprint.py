@@ -197,3 +197,13 @@ def test_inference_mode():
         model = models.bilm()
         tracked = Fingerprint()
         assert tracked.of(model) == tracked.of(model) == fingerprint(models.bilm())
+
+
+def test_words_count_where_a_bilm_knows_them_by_name():
+    """The same tensors with other words beside them give other vectors of a text."""
+    words = ["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "e", "f"]
+    model = models.bilm(models.weights(words=len(words)))
+    swapped = [*words[:3], "b", "a", *words[5:]]
+
+    assert len({fingerprint(model), fingerprint(model, words), fingerprint(model, swapped)}) == 3
+    assert fingerprint(models.bilm(), words) == fingerprint(models.bilm())
