@@ -145,7 +145,8 @@ class _TextBytes(io.RawIOBase):
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         if not self._rest:
-            self._rest = self._lines.read(1 << 20).encode("utf-8")
+            # What is no text (half a surrogate pair) is no UTF-8 either, and is told of with its line like any other.
+            self._rest = self._lines.read(1 << 20).encode("utf-8", "surrogatepass")
         count = min(len(buffer), len(self._rest))
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]

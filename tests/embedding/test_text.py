@@ -139,3 +139,16 @@ def test_escaped_tokens_are_found(token):
 @pytest.mark.parametrize("token", ["&", "R&D", "a;b", "&c;"])
 def test_other_tokens_are_not(token):
     assert escaped_token(["a", token]) is None
+
+
+def test_an_open_file_with_what_is_no_text(tmp_path):
+    """Half a surrogate pair, as Python's "surrogateescape" makes of bytes that are not UTF-8."""
+    (tmp_path / "text").write_bytes(b"The cat\nna\xefve\n")
+    for errors in ("strict", "replace"):
+        file = open(tmp_path / "text", encoding="utf-8", errors="surrogateescape")
+        with TextReader(file, errors) as reader:
+            if errors == "strict":
+                with pytest.raises(FormatError, match="line 2: byte 3 of the line is 0x"):
+                    list(reader)
+            else:
+                assert [line.tokens[0][:3] for line in reader] == ["The", "na\ufffd"]
