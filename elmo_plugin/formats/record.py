@@ -15,6 +15,7 @@ import torch
 
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.engine.options import BiLmOptions
+from elmo_plugin.formats.torch_file import stores_its_numbers
 
 #: PyTorch's name for what `get_extra_state` returns
 EXTRA_STATE = "_extra_state"
@@ -137,7 +138,7 @@ def records_in(state: Mapping[str, Any], where: str) -> Dict[str, BiLmRecord]:
     found: Dict[str, BiLmRecord] = {}
     for name, value in state.items():
         if name == EXTRA_STATE or name.endswith("." + EXTRA_STATE):
-            is_ours = isinstance(value, torch.Tensor) and value.dtype == torch.uint8
+            is_ours = isinstance(value, torch.Tensor) and value.dtype == torch.uint8 and stores_its_numbers(value)
             if is_ours and _FORMAT.encode() in bytes(value[: 2 * len(_FORMAT)].cpu().numpy()):
                 found[name[: -len(EXTRA_STATE)]] = BiLmRecord.from_tensor(value, f"{where}: {name}")
     for module, metadata in getattr(state, "_metadata", {}).items():

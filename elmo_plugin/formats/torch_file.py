@@ -88,7 +88,23 @@ def float32_copy(state: Mapping[str, Any], name: str, source: str) -> torch.Tens
     if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
         found = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
         raise FormatError(f"{source}: {name!r} is {found}, expected a tensor of floating-point numbers.")
+    if not stores_its_numbers(tensor):
+        raise FormatError(
+            f"{source}: {name!r} says that it has {tensor.numel():,} numbers, which are not all in the file; expected "
+            "a tensor that stores each of them. Save it again as a dense one (contiguous(), to_dense())."
+        )
     return tensor.detach().to(torch.float32, copy=True)
+
+
+def stores_its_numbers(tensor: torch.Tensor) -> bool:
+    """
+    Whether a tensor is an array in memory with a place for each number. Others (sparse, without a storage, or with one
+    number that stands for any number of them) come out of a few bytes and fill the memory when they are used.
+    """
+    if tensor.layout != torch.strided or tensor.device.type != "cpu" or getattr(tensor, "is_nested", False):
+        return False
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return tensor.numel() * tensor.element_size() <= storage.nbytes()
 
 
 class _RestrictedUnpickler(pickle.Unpickler):

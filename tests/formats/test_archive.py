@@ -272,6 +272,32 @@ def test_what_is_no_weight_is_named(original, tmp_path, name, value, match):
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [torch.zeros(1).expand(10**12), torch.zeros(48).to_sparse(), torch.empty(48, device="meta")],
+    ids=["one number for many", "sparse", "no numbers"],
+)
+@pytest.mark.parametrize("name", ["model.elmo.bilm.lstm.forward_layers.0.bias", "model.elmo.softmax.bias"])
+def test_what_stores_less_than_it_says_is_refused(original, tmp_path, name, value):
+    softmax = {"weight": "softmax.weight", "bias": "softmax.bias"}
+    state = state_of(original, "model.elmo.", softmax=softmax)
+    state.update({"model.elmo.softmax.weight": torch.zeros(2, 6), "model.elmo.softmax.bias": torch.zeros(2)})
+    state[name] = value
+    torch.save(state, tmp_path / "best.th")
+
+    with pytest.raises(FormatError, match="cannot be read as weights|numbers, which are not all in the file"):
+        read(tmp_path)
+
+
+def test_a_record_without_its_bytes_is_none(original, tmp_path):
+    state = state_of(original)
+    state["model.elmo._extra_state"] = torch.zeros(5, dtype=torch.uint8).to_sparse()
+    torch.save(state, tmp_path / "best.th")
+
+    with pytest.raises(FormatError, match="no biLM is in this model"):
+        read(tmp_path)
+
+
 def test_archive_without_weights_is_named(original, tmp_path):
     path = archive_of(state_of(original), tmp_path / "model.tar.gz", name="others.th")
 
