@@ -29,6 +29,7 @@ from elmo_plugin.formats.names import (
     to_hdf5,
     unwrapped,
 )
+from elmo_plugin.formats.unpacked_size import is_too_much, refused
 from elmo_plugin.formats.weight_set import WeightSet, check_numbers, inference_options
 
 # How h5py reports a file that is damaged, cut off, or not readable for other reasons
@@ -88,7 +89,7 @@ def read_vocabulary(weight_file: Union[str, Path], options: BiLmOptions) -> Opti
     name = extra_group.VOCABULARY
     with _open(Path(weight_file)) as file:
         if name in file:
-            _check_inside(file, file[name])
+            _check_stored(file, file[name])
         arrays = {name: np.asarray(file[name][...])} if name in file else {}
     return extra_group.vocabulary(weight_file, options, arrays)
 
@@ -164,7 +165,7 @@ def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
 
     def visit(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
-            _check_inside(file, item)
+            _check_stored(file, item)
             found[unwrapped(options, name)] = item
 
     file.visititems(visit)
@@ -172,13 +173,19 @@ def _datasets(file: Any, options: BiLmOptions) -> Dict[str, Any]:
     return found
 
 
-def _check_inside(file: Any, dataset: Any) -> None:
-    """Refuse a dataset whose numbers lie in another file: whoever made this one would choose which is read."""
+def _check_stored(file: Any, dataset: Any) -> None:
+    """
+    Refuse a dataset whose numbers lie in another file, because whoever made this one would choose which is read; and
+    one that says it has far more numbers than are stored, which would fill the memory.
+    """
     if dataset.external or dataset.is_virtual or dataset.file != file:
         raise FormatError(
             f"{file.filename}: dataset {dataset.name!r} takes its numbers from another file, expected weights that are "
             "complete in themselves. Copy the dataset itself (h5repack does)."
         )
+    content, stored = (dataset.size or 0) * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if is_too_much(content, stored):
+        raise refused(Path(file.filename), f"its dataset {dataset.name!r} stores {stored} bytes for {content}")
 
 
 def _recognise(path: Union[str, Path], names: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ def check_size(path: Path, content: int, folder: Path) -> None:
     `FormatError`.
     """
     size = path.stat().st_size
-    if content > max(ALWAYS_ALLOWED, MAX_RATIO * size):
+    if is_too_much(content, size):
         raise refused(path, f"its {size} bytes would become {content}, more than {MAX_RATIO} times as many")
     free = shutil.disk_usage(folder).free
     if content > free:
@@ -34,6 +34,11 @@ def check_size(path: Path, content: int, folder: Path) -> None:
             f"{path}: its content has {content} bytes, but only {free} are free in {folder.parent}. Make room, or "
             "unpack it elsewhere and name the folder."
         )
+
+
+def is_too_much(content: int, stored: int) -> bool:
+    """Whether so many bytes of content cannot be weights when this is what is stored of them."""
+    return content > max(ALWAYS_ALLOWED, MAX_RATIO * stored)
 
 
 def refused(path: Path, found: str) -> FormatError:

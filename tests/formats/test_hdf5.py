@@ -1,6 +1,7 @@
 import dataclasses
 import hashlib
 import json
+import os
 import random
 import re
 
@@ -412,3 +413,27 @@ def test_numbers_of_another_file_are_not_read(kind, name, tmp_path):
     if name == "elmo_plugin/vocabulary":
         with pytest.raises(FormatError, match="takes its numbers from another file"):
             read_options(weight_file)
+
+
+@pytest.mark.parametrize("name,shape", [("softmax/W", (10**11, 6)), ("elmo_plugin/vocabulary", (10**13,))])
+@pytest.mark.parametrize("how", [{}, {"chunks": True, "compression": "gzip"}], ids=["plain", "compressed"])
+def test_numbers_that_are_not_stored_do_not_fill_the_memory(name, shape, how, tmp_path):
+    _, weight_file = tiny.write(tmp_path)
+    with h5py.File(weight_file, "r+") as file:
+        file.create_dataset(name, shape, "<f4" if name == "softmax/W" else "u1", **how)
+        if name == "softmax/W":
+            file.create_dataset("softmax/b", shape[:1], "<f4", **how)
+    assert os.path.getsize(weight_file) < 1 << 20
+    with pytest.raises(FormatError, match=f"refused, because its dataset '/{name}' stores 0 bytes for"):
+        read_weights(weight_file)
+
+
+def test_weights_may_be_compressed(tmp_path):
+    _, weight_file = tiny.write(tmp_path)
+    expected = read_weights(weight_file)
+    content = contents(weight_file)
+    with h5py.File(weight_file, "w") as file:
+        for name, array in content.items():
+            file.create_dataset(name, data=array, compression="gzip")
+
+    assert_same_bits(read_weights(weight_file).tensors, expected.tensors)
