@@ -1,5 +1,6 @@
 """Where the weights are that a user names: a name, a URL, a path, a folder, one of the names of a checkpoint."""
 
+import glob
 from contextlib import suppress
 from pathlib import Path
 from typing import List, Optional, Tuple, Union
@@ -77,8 +78,11 @@ def files_of(source: Source, options_file: Optional[Source] = None) -> List[Path
     found = None if _is_fetched(source) else _weights_at(Path(source).expanduser())
     if found is None:
         return [path for path in given if path.is_file()]
-    files = [found] if found.is_file() else list(found.iterdir())
-    if options_file is None and kind_of(found) in (HDF5, TF_CHECKPOINT):
+    files = [found] if found.is_file() else [path for path in found.iterdir() if path.is_file()]
+    kind = kind_of(found)
+    if kind == TF_CHECKPOINT:
+        files += found.parent.glob(glob.escape(found.stem) + ".*")
+    if options_file is None and kind in (HDF5, TF_CHECKPOINT):
         with suppress(WeightFileError):  # whoever reads the weights says so
             files.append(options_beside(found))
     return files + [path for path in given if path.is_file()]

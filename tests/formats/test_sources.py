@@ -5,7 +5,7 @@ import pytest
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.formats.sources import files_of, locate, locate_pair
 from tests import tiny
-from tests.formats import bundles
+from tests.formats import bundles, many_langs
 
 
 def test_paths(tmp_path):
@@ -35,3 +35,15 @@ def test_files_of_a_biLM(tmp_path):
     assert files_of("original") == files_of("https://example.org/x_weights.hdf5") == files_of(tmp_path / "none") == []
     index = bundles.write_checkpoint(tmp_path / "b")
     assert index in files_of(tmp_path / "b")
+    data = index.with_name(index.stem + ".data-00000-of-00001")
+    assert {index, data} <= set(files_of(tmp_path / "b")) & set(files_of(tmp_path / "b" / "model.ckpt-0"))
+
+
+def test_files_of_a_folder_are_files(tmp_path):
+    """What is written is compared with each of them, which a link to nothing does not allow."""
+    folder = Path(many_langs.write(tmp_path / "m"))
+    (folder / "link").symlink_to(tmp_path / "nowhere")
+    (folder / "configs").mkdir(exist_ok=True)
+
+    found = files_of(folder)
+    assert folder / "encoder.pkl" in found and all(path.is_file() for path in found)
