@@ -2,11 +2,11 @@
 
 import shutil
 import tarfile
-import zlib
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Dict, Mapping, Optional
+from typing import Dict, Iterator, Mapping, Optional
 
-from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.formats.unpacked_size import check_size
 
 _BLOCK = 1 << 20
@@ -25,10 +25,8 @@ def is_tar(path: Path, where: Optional[str] = None) -> bool:
 
     `FormatError` where it cannot be read.
     """
-    try:
+    with _damage_named(where or str(path)):
         return tarfile.is_tarfile(path)
-    except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{where or path}: damaged archive ({error}).") from error
 
 
 def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Optional[int] = None) -> None:
@@ -47,7 +45,7 @@ def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Opti
     `FormatError` where a member is missing, the archive is damaged, or it unpacks to more than the limit.
     """
     left: Dict[str, Path] = dict(targets)
-    try:
+    with _damage_named(where):
         with tarfile.open(archive) as members:
             for member in members:
                 # The size is known before anything is unpacked.
@@ -60,21 +58,30 @@ def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Opti
                     with source, target.open("wb") as file:
                         shutil.copyfileobj(source, file)
             _read_to_the_end(members, where, limit)
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{where}: damaged archive ({error}).") from error
     if left:
         raise FormatError(f"{where}: not an archive of AllenNLP, it has no {' and no '.join(sorted(left))}.")
 
 
 def read_member(archive: Path, name: str, limit: int) -> Optional[bytes]:
     """The first `limit` bytes of a member; None where there is none of that name. The archive is one by `is_tar`."""
-    with tarfile.open(archive) as members:
+    with _damage_named(str(archive)), tarfile.open(archive) as members:
         for member in members:
             source = members.extractfile(member) if _name_of(member) == name and member.isfile() else None
             if source is not None:
                 with source:
                     return source.read(limit)
     return None
+
+
+@contextmanager
+def _damage_named(where: str) -> Iterator[None]:
+    """Raise `FormatError` for whatever a damaged archive lets the library raise."""
+    try:
+        yield
+    except (EngineError, MemoryError):
+        raise
+    except Exception as error:  # beside its own: ValueError for numbers in headers, LZMAError, zlib.error, EOFError
+        raise FormatError(f"{where}: damaged archive ({error}).") from error
 
 
 def _name_of(member: tarfile.TarInfo) -> str:
