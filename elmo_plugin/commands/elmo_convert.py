@@ -36,7 +36,6 @@ class ElmoConvert(Subcommand):
         subparser.add_argument(
             "--dtype",
             choices=list(TOLERANCES),
-            default="float32",
             help="numbers in a safetensors file (default: float32)",
         )
         subparser.add_argument("--force", action="store_true", help="replace files that exist")
@@ -76,12 +75,13 @@ def convert_from_args(args: argparse.Namespace) -> None:
         return
     target = Path(args.target).expanduser()
     kept = weights if args.include_softmax else _without_softmax(weights)
-    write_weights(kept, target, args.dtype)
+    dtype = args.dtype or "float32"
+    write_weights(kept, target, dtype)
     print(f"{args.target}: written")
     if weights.softmax is not None and not args.include_softmax:
         print("The softmax of the language model is left out; --include-softmax keeps it.")
     if args.verify:
-        tolerance = TOLERANCES[args.dtype] if args.tolerance is None else args.tolerance
+        tolerance = TOLERANCES[dtype] if args.tolerance is None else args.tolerance
         _verify(weights, target, sentences, tolerance)
 
 
@@ -90,7 +90,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.target is None:
         if not args.describe:
             raise ConfigurationError("elmo-convert: name a target to write, or ask for --describe.")
-        given = [name for name in ("verify", "force", "include_softmax") if getattr(args, name)]
+        given = [name for name in ("verify", "force", "include_softmax", "dtype") if getattr(args, name)]
         if given:
             raise ConfigurationError(f"elmo-convert: --{given[0].replace('_', '-')} needs a target to write.")
     if not args.verify and (args.text is not None or args.tolerance is not None):
@@ -105,7 +105,7 @@ def _check_target(target: Path, args: argparse.Namespace) -> None:
     from elmo_plugin.formats.beside import options_target
     from elmo_plugin.formats.sources import files_of
 
-    check_target(target, args.dtype)
+    check_target(target, args.dtype or "float32")
     written = [target] + ([options_target(target)] if target.suffix in (".hdf5", ".h5") else [])
     existing = [path for path in written if path.exists()]
     source = files_of(args.source, args.options_file) if existing else []

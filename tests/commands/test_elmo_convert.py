@@ -146,6 +146,7 @@ def test_describe(tmp_path, run):
     [
         ([], "name a target to write, or ask for --describe"),
         (["--describe", "--verify"], "--verify needs a target to write"),
+        (["--describe", "--dtype", "float32"], "--dtype needs a target to write"),
         (["--describe", "--include-softmax"], "--include-softmax needs a target to write"),
         (["x.hdf5", "--tolerance", "1"], "--text and --tolerance belong to --verify"),
         (["x.hdf5", "--verify", "--text", "nowhere"], "nowhere: cannot be read as text"),
