@@ -7,9 +7,11 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from overrides import overrides
 
+from elmo_plugin.dataset_readers._part import PartReader
+
 
 @DatasetReader.register("fraction")
-class FractionReader(DatasetReader):
+class FractionReader(PartReader):
     """
     Read a random part of what another reader reads, as for figure 1 of Peters et al. (2018). Registered as "fraction".
 
@@ -26,10 +28,7 @@ class FractionReader(DatasetReader):
     def __init__(self, reader: DatasetReader, fraction: float, seed: int = 0, **kwargs: Any) -> None:
         if not 0 < fraction <= 1:
             raise ConfigurationError(f'"fraction" is {fraction}, expected more than 0 and at most 1.')
-        super().__init__(**kwargs)
-        # Every process reads all of it, and takes its share of the part: what AllenNLP does for a plain reader.
-        reader._distributed_info = None
-        self._reader = reader
+        super().__init__(reader, **kwargs)
         self._fraction = fraction
         self._seed = seed
 
@@ -46,12 +45,3 @@ class FractionReader(DatasetReader):
             raise ConfigurationError(
                 f'{file_path}: a "fraction" of {self._fraction} is none of its instances. Use more, or another "seed".'
             )
-
-    @overrides(check_signature=False)
-    def text_to_instance(self, *inputs: Any, **named: Any) -> Instance:
-        """Make an instance as the reader does."""
-        return self._reader.text_to_instance(*inputs, **named)
-
-    @overrides(check_signature=False)
-    def apply_token_indexers(self, instance: Instance) -> None:
-        self._reader.apply_token_indexers(instance)

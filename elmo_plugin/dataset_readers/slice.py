@@ -1,11 +1,13 @@
 """A slice of any data set, named in its path."""
 
 import re
-from typing import Any, Iterable, NamedTuple
+from typing import Iterable, NamedTuple
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from overrides import overrides
+
+from elmo_plugin.dataset_readers._part import PartReader
 
 _SLICED = re.compile(r"(?P<file>.+)\[(?P<start>\d{1,3}%)?:(?P<stop>\d{1,3}%)?\]", re.DOTALL)
 
@@ -45,7 +47,7 @@ def parse(path: str) -> Slice:
 
 
 @DatasetReader.register("slice")
-class SliceReader(DatasetReader):
+class SliceReader(PartReader):
     """
     Read what another reader reads of a file, or the slice of it that the path names: `FILE[:90%]` and `FILE[90%:]` are
     its first nine tenths and the last one, cut at the same instance. For data that come without a part to choose the
@@ -58,12 +60,6 @@ class SliceReader(DatasetReader):
     reader : the reader.
     """
 
-    def __init__(self, reader: DatasetReader, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        # Every process reads all of it, and takes its share of the slice: what AllenNLP does for a plain reader.
-        reader._distributed_info = None
-        self._reader = reader
-
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
         part = parse(file_path)
@@ -75,12 +71,3 @@ class SliceReader(DatasetReader):
         if start == stop:
             raise ConfigurationError(f"{file_path}: none of its {len(instances)} instances are in this slice.")
         yield from instances[start:stop]
-
-    @overrides(check_signature=False)
-    def text_to_instance(self, *inputs: Any, **named: Any) -> Instance:
-        """Make an instance as the reader does."""
-        return self._reader.text_to_instance(*inputs, **named)
-
-    @overrides(check_signature=False)
-    def apply_token_indexers(self, instance: Instance) -> None:
-        self._reader.apply_token_indexers(instance)
