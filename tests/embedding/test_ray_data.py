@@ -81,7 +81,8 @@ def test_files_are_gone_on_with(cluster, weights, tmp_path):
     assert sorted(row["id"] for row in rows) == list(range(20))
     elmo = ElmoEmbedder(weights=weights, state="reset")
     for row in rows:
-        np.testing.assert_allclose(row["vectors"], elmo.embed_sentence(row["text"].split())[-1], atol=1e-5)
+        # In another batch: this biLM's weights make much of rounding.
+        np.testing.assert_allclose(row["vectors"], elmo.embed_sentence(row["text"].split())[-1], atol=1e-4)
 
     other = write_vectors(text, str(folder), **{**settings, "layers": "average"})
     assert other["computed"] == 4
