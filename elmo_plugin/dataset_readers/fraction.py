@@ -7,11 +7,11 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from overrides import overrides
 
-from elmo_plugin.dataset_readers._part import PartReader
+from elmo_plugin.dataset_readers._wrapping import WrappingReader
 
 
 @DatasetReader.register("fraction")
-class FractionReader(PartReader):
+class FractionReader(WrappingReader):
     """
     Read a random part of what another reader reads, as for figure 1 of Peters et al. (2018). Registered as "fraction".
 

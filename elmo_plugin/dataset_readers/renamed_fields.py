@@ -7,9 +7,11 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import ListField, TextField
 from overrides import overrides
 
+from elmo_plugin.dataset_readers._wrapping import WrappingReader
+
 
 @DatasetReader.register("renamed_fields")
-class RenamedFieldsReader(DatasetReader):
+class RenamedFieldsReader(WrappingReader):
     """
     Read what another reader reads, take some of its fields, and give them other names.
 
@@ -26,10 +28,7 @@ class RenamedFieldsReader(DatasetReader):
     def __init__(self, reader: DatasetReader, names: Dict[str, str], **kwargs: Any) -> None:
         if not names or len(set(names.values())) < len(names):
             raise ConfigurationError(f'"names" is {names}, expected fields to names that are all different.')
-        super().__init__(**kwargs)
-        # Every process reads all of it, and takes its share of that: what AllenNLP does for a plain reader.
-        reader._distributed_info = None
-        self._reader = reader
+        super().__init__(reader, **kwargs)
         self._names = names
 
     @overrides(check_signature=False)

@@ -7,7 +7,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from overrides import overrides
 
-from elmo_plugin.dataset_readers._part import PartReader
+from elmo_plugin.dataset_readers._wrapping import WrappingReader
 
 _SLICED = re.compile(r"(?P<file>.+)\[(?P<start>\d{1,3}%)?:(?P<stop>\d{1,3}%)?\]", re.DOTALL)
 
@@ -47,7 +47,7 @@ def parse(path: str) -> Slice:
 
 
 @DatasetReader.register("slice")
-class SliceReader(PartReader):
+class SliceReader(WrappingReader):
     """
     Read what another reader reads of a file, or the slice of it that the path names: `FILE[:90%]` and `FILE[90%:]` are
     its first nine tenths and the last one, cut at the same instance. For data that come without a part to choose the

@@ -51,14 +51,3 @@ def test_other_fractions_are_refused(path, fraction):
 def test_nothing_is_no_part(path):
     with pytest.raises(ConfigurationError, match="data.txt: a .fraction. of 1e-06 is none"):
         read(path, fraction=1e-6)
-
-
-def test_text_becomes_an_instance_as_with_the_reader():
-    reader = DatasetReader.from_params(
-        Params({"type": "fraction", "fraction": 0.5, "reader": {"type": "snli", "tokenizer": {"type": "just_spaces"}}})
-    )
-
-    instance = reader.text_to_instance("a b", "c")
-    reader.apply_token_indexers(instance)
-
-    assert list(instance["premise"].token_indexers) == ["tokens"]

@@ -10,7 +10,7 @@ from allennlp.data import DatasetReader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_plugin.dataset_readers.slice import Slice, SliceReader, parse
+from elmo_plugin.dataset_readers.slice import Slice, parse
 
 LINES = [f"word{number}###N" for number in range(37)]
 
@@ -64,12 +64,3 @@ def test_slices_are_the_whole_together(path):
 def test_a_slice_without_instances(path):
     with pytest.raises(ConfigurationError, match=r"data.txt\[1%:2%\]: none of its 37 instances"):
         read(path + "[1%:2%]")
-
-
-def test_text_becomes_an_instance_as_with_the_reader():
-    reader = SliceReader(DatasetReader.from_params(Params({"type": "snli", "tokenizer": {"type": "just_spaces"}})))
-
-    instance = reader.text_to_instance("a b", "c")
-    reader.apply_token_indexers(instance)
-
-    assert list(instance["premise"].token_indexers) == ["tokens"]

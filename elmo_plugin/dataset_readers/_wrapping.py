@@ -1,4 +1,4 @@
-"""What readers of a part of a data set have in common."""
+"""What readers that read through another one have in common."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from allennlp.data import DatasetReader, Instance
 from overrides import overrides
 
 
-class PartReader(DatasetReader):
+class WrappingReader(DatasetReader):
     """
     Reads through another reader.
 
@@ -17,7 +17,7 @@ class PartReader(DatasetReader):
 
     def __init__(self, reader: DatasetReader, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        # Every process reads all of it, and takes its share of the part: what AllenNLP does for a plain reader.
+        # Every process reads all of it, and takes its share of what comes out: what AllenNLP does for a plain reader.
         reader._distributed_info = None
         self._reader = reader
 
