@@ -20,59 +20,61 @@ function(
   fraction=1,  // of what there is to train on
   batch_size=32,
   trainer=trainers.adam(lr=0.001, epochs=10, patience=2) + trainers.averaged(0.998),
-) local are_pretrained = std.objectHas(words, "pretrained_file"); trainers.seeds(1) {
-  local where = if elmo == null then null else elmo_where,
-  local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state }),
-  local at_output = entry.output_dim > 0,
-  local lstm(inputs) = { type: "lstm", input_size: inputs, hidden_size: hidden, bidirectional: true },
-  // Behind the encoder, where ELMo at the output comes through a biLSTM of its own.
-  local encoded = (if at_output then 4 else 2) * hidden,
-  local pre_encode = {
-    input_dim: word_dim + entry.input_dim,
-    num_layers: 1,
-    hidden_dims: [hidden],
-    activations: ["relu"],
-    dropout: [dropout],
-  },
-  // The words of the other parts only where they have vectors.
-  [if !are_pretrained then "datasets_for_vocab_creation"]: ["train"],
-  // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
-  vocabulary: { min_count: { tokens: if are_pretrained then 1 else 2 }, tokens_to_add: { labels: data.sst.labels } },
-  model: {
-    type: if at_output then "elmo_bcn" else "bcn",
-    text_field_embedder: { token_embedders: { words: words } + entry.embedders },
-    embedding_dropout: embedding_dropout,
-    // Where ELMo goes to the output, it goes around this layer too.
-    pre_encode_feedforward: if at_output then entry.around({ type: "feedforward", feedforward: pre_encode })
-                            else pre_encode,
-    // The layer in front puts ELMo behind the other columns.
-    encoder: entry.around(lstm(hidden), { elmo_start: hidden, elmo_encoder: lstm(elmo.dim) }),
-    integrator: lstm(3 * encoded),
-    integrator_dropout: dropout,
-    output_layer: {
-      input_dim: 8 * hidden,
-      num_layers: 3,
-      hidden_dims: [4 * hidden, 2 * hidden, std.length(data.sst.labels)],
-      activations: ["relu", "relu", "linear"],
-      dropout: [dropout, dropout, 0.0],
+)
+  local are_pretrained = std.objectHas(words, "pretrained_file");
+  local where = if elmo == null then null else elmo_where;
+  local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state });
+  trainers.seeds(1) {
+    local at_output = entry.output_dim > 0,
+    local lstm(inputs) = { type: "lstm", input_size: inputs, hidden_size: hidden, bidirectional: true },
+    // Behind the encoder, where ELMo at the output comes through a biLSTM of its own.
+    local encoded = (if at_output then 4 else 2) * hidden,
+    local pre_encode = {
+      input_dim: word_dim + entry.input_dim,
+      num_layers: 1,
+      hidden_dims: [hidden],
+      activations: ["relu"],
+      dropout: [dropout],
     },
-    // Of random word vectors AllenNLP's default would make too small ones to learn from soon.
-    [if !are_pretrained then "initializer"]: {
-      regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]],
+    // The words of the other parts only where they have vectors.
+    [if !are_pretrained then "datasets_for_vocab_creation"]: ["train"],
+    // All labels of the treebank, so that data with some of them (the demonstration's: 1 and 3) need no other model.
+    vocabulary: { min_count: { tokens: if are_pretrained then 1 else 2 }, tokens_to_add: { labels: data.sst.labels } },
+    model: {
+      type: if at_output then "elmo_bcn" else "bcn",
+      text_field_embedder: { token_embedders: { words: words } + entry.embedders },
+      embedding_dropout: embedding_dropout,
+      // Where ELMo goes to the output, it goes around this layer too.
+      pre_encode_feedforward: if at_output then entry.around({ type: "feedforward", feedforward: pre_encode })
+                              else pre_encode,
+      // The layer in front puts ELMo behind the other columns.
+      encoder: entry.around(lstm(hidden), { elmo_start: hidden, elmo_encoder: lstm(elmo.dim) }),
+      integrator: lstm(3 * encoded),
+      integrator_dropout: dropout,
+      output_layer: {
+        input_dim: 8 * hidden,
+        num_layers: 3,
+        hidden_dims: [4 * hidden, 2 * hidden, std.length(data.sst.labels)],
+        activations: ["relu", "relu", "linear"],
+        dropout: [dropout, dropout, 0.0],
+      },
+      // Of random word vectors AllenNLP's default would make too small ones to learn from soon.
+      [if !are_pretrained then "initializer"]: {
+        regexes: [["_text_field_embedder.token_embedder_words.weight", { type: "normal", std: 0.1 }]],
+      },
+      [if std.length(entry.penalties) > 0 then "regularizer"]: { regexes: entry.penalties },
     },
-    [if std.length(entry.penalties) > 0 then "regularizer"]: { regexes: entry.penalties },
-  },
-  data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
-  validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },
-  trainer: trainer { validation_metric: "+accuracy" },
-} + data.of_task(
-  files,
-  {
-    type: "sst_phrases",
-    token_indexers: {
-      words: { type: "single_id", lowercase_tokens: true },
-    } + (if elmo == null then {} else elmos.enter(elmo_where, elmo).indexers),
-    [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
-  },
-  fraction,
-) + { validation_dataset_reader+: { min_phrase_tokens: null } }
+    data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
+    validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },
+    trainer: trainer { validation_metric: "+accuracy" },
+  } + data.of_task(
+    files,
+    {
+      type: "sst_phrases",
+      token_indexers: {
+        words: { type: "single_id", lowercase_tokens: true },
+      } + entry.indexers,
+      [if min_phrase_tokens != null then "min_phrase_tokens"]: min_phrase_tokens,
+    },
+    fraction,
+  ) + { validation_dataset_reader+: { min_phrase_tokens: null } }
