@@ -30,7 +30,7 @@ class ElmoFastForward(TrainerCallback):
     def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if isinstance(trainer.data_loader, ElmoCorpusLoader):
-            found = trainer.data_loader.text_sizes
+            found = trainer.data_loader.text_sizes()
             if self._text is not None and self._text != found:
                 raise ConfigurationError(
                     f"elmo_fast_forward: the text has changed since this training began: {_change(self._text, found)}. "

@@ -108,17 +108,16 @@ class Corpus:
         self._counted_lines = 0
         self._taken: Optional[List[int]] = None
         self._skipped: Set[Shard] = set()
-        self._sizes = [(Path(file).name, _size(Path(file))) for file in self.files]
+        self._found = self.files
         index, count = worker
         if 1 < count <= len(self.files) and max_sentences is None:
             held = [file for file in self.files if self._holds_a_sentence(file)]
             if len(held) >= count:
                 self.files, self._worker = held[index::count], (0, 1)
 
-    @property
     def sizes(self) -> List[Tuple[str, int]]:
-        """Name and bytes of each file when the corpus was opened, in order, those of other workers included."""
-        return self._sizes
+        """Look up name and bytes of each file, in order, those of other workers included."""
+        return [(Path(file).name, _size(Path(file))) for file in self._found]
 
     @property
     def lines(self) -> int:

@@ -143,10 +143,9 @@ class ElmoCorpusLoader(DataLoader):
     def set_target_device(self, device: torch.device) -> None:
         self._device = device
 
-    @property
     def text_sizes(self) -> List[Tuple[str, int]]:
-        """Name and bytes of each file of the text, in order."""
-        return self._corpus.sizes
+        """Look up name and bytes of each file of the text, in order."""
+        return self._corpus.sizes()
 
     def skip_while(self, is_skipped: Callable[[], bool], epochs: int = 0) -> None:
         """
