@@ -56,9 +56,7 @@ class Fingerprint:
 
 def _settings(bilm: BiLm) -> Dict[str, Any]:
     options = bilm.options.to_dict()
-    lexicon = {"lexicon": options["lexicon"]} if "lexicon" in options else {}
-    return {
-        **lexicon,
+    settings = {
         "format": 1,
         "byteorder": sys.byteorder,
         "lstm": options["lstm"],
@@ -66,6 +64,9 @@ def _settings(bilm: BiLm) -> Dict[str, Any]:
         "state": bilm.state,
         "precision": _rounding(bilm),
     }
+    if "lexicon" in options:
+        settings["lexicon"] = options["lexicon"]
+    return settings
 
 
 def _rounding(bilm: BiLm) -> str:

@@ -69,7 +69,7 @@ def as_text(found: Found) -> str:
 
 def _block(found: LayerFound, word: str) -> List[str]:
     if found.layer == 0:
-        rows = [f"  {one.similarity:.3f}  {visible(one.word)}  ({_times(one.occurrences)})" for one in found.words]
+        rows = [f"  {one.similarity:.3f}  {visible(one.word)}  ({times(one.occurrences)})" for one in found.words]
         return [f"layer 0, the static vector of {visible(word)}: nearest words", *rows]
     known = "recall not measured" if found.recall is None else f"recall {100 * found.recall:.1f} %"
     lines = [f"layer {found.layer}: nearest tokens" + ("" if found.is_exact else f", approximate ({known})")]
@@ -82,7 +82,8 @@ def _block(found: LayerFound, word: str) -> List[str]:
     return lines
 
 
-def _times(occurrences: int) -> str:
+def times(occurrences: int) -> str:
+    """How often a word occurs, in words."""
     return "once" if occurrences == 1 else f"{occurrences:,} times"
 
 

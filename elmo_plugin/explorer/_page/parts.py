@@ -13,6 +13,7 @@ from elmo_plugin.explorer.nearest import LayerNeighbors
 from elmo_plugin.explorer.spread import Spread
 from elmo_plugin.explorer.surprisal import Surprisal, WordSurprisal
 from elmo_plugin.neighbors.query import TokenNeighbor, WordNeighbor
+from elmo_plugin.neighbors.report import times
 from elmo_plugin.reproduction.layer_sheet import LayerWeights, band, layer_name, layers_of
 
 _CONTEXT = 5
@@ -45,9 +46,8 @@ def _layer(found: LayerNeighbors, is_index: bool) -> Node:
 
 
 def _static(one: WordNeighbor) -> Node:
-    times = "once" if one.occurrences == 1 else f"{one.occurrences:,} times"
     word = element("td", element("bdi", one.word, class_="word"))
-    return element("tr", _similarity(one.similarity), word, _quiet(times))
+    return element("tr", _similarity(one.similarity), word, _quiet(times(one.occurrences)))
 
 
 def _token(one: TokenNeighbor, is_index: bool) -> Node:

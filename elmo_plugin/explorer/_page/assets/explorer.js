@@ -57,14 +57,7 @@
   const MOST_WITH_NUMBERS = 24;
   const MINUS = "\u2212";
 
-  function heading(text, scope) {
-    const cell = document.createElement("th");
-    const inner = document.createElement("bdi");
-    inner.textContent = text;
-    cell.scope = scope;
-    cell.append(inner);
-    return cell;
-  }
+  const heading = (text, scope) => node(["th", { scope }, ["bdi", {}, text]]);
 
   function heat(data) {
     const place = document.getElementById("heat-map");
