@@ -101,7 +101,7 @@ def write(folder: Path) -> Dict[str, str]:
     The variables of the experiments: DATA and VECTORS.
     """
     texts: Dict[str, str] = {"senna/senna.50d.txt": vectors(50), "vectors.txt": vectors(100)}
-    texts["qa/xquad/xquad.en.json"] = json.dumps(squad())
+    texts["qa/xquad/xquad.en.json"] = texts["qa/qamr/train.json"] = json.dumps(squad())
     small, paper = ("train", "dev", "test"), ("train", "development", "conll-2012-test")
     for part, name, conll2003 in zip(small, paper, ("train", "testa", "testb")):
         texts[f"sst/{part}.txt"] = TREES

@@ -1,5 +1,6 @@
 """What the experiments read, whether it is there, and where to get it."""
 
+from glob import glob
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
@@ -49,8 +50,8 @@ def advice(task: str, scale: str) -> str:
 
 
 def _exists(path: str) -> bool:
-    pattern = Path(parse(path).file)
-    return pattern.exists() or any(pattern.parent.glob(pattern.name))
+    pattern = parse(path).file
+    return Path(pattern).exists() or bool(glob(pattern))
 
 
 def _paths(value: Any, key: str = "") -> Iterator[str]:

@@ -13,7 +13,7 @@
     [if patience != null then "patience"]: patience,
   },
   // Validate and keep a moving average of the weights, which swings less from epoch to epoch and from seed to seed.
-  averaged(decay):: { moving_average: { type: "exponential", decay: decay } },
+  averaged(decay, warmup={}):: { moving_average: { type: "exponential", decay: decay } + warmup },
   // Halve the learning rate once more than `patience` epochs bring no gain in `validation_metric`, which is to be large.
   halved(patience=0):: {
     learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: patience },

@@ -23,10 +23,10 @@ local sizes = {
     hidden: 100,
     scorer: 100,
     filters: 20,
-    antecedents: 100,
-    sentences: 20,
+    antecedents: 50,
+    sentences: 10,
     documents: 117,
-    epochs: 25,
+    epochs: 15,
     genre: { genre_pattern: "^GUM_([a-z]+)_" },
   },
 };
