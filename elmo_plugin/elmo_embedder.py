@@ -14,7 +14,7 @@ from typing import IO, Iterable, Iterator, List, Optional, Tuple, Union
 import numpy as np
 import torch
 
-from elmo_plugin.embedding.embedder import CARRIED_ROWS, DEFAULT_WEIGHTS, SentenceEmbedder, build_bilm
+from elmo_plugin.embedding.embedder import CARRIED_ROWS, DEFAULT_WEIGHTS, SentenceEmbedder, build_bilm, device_name
 from elmo_plugin.embedding.layers import Choice
 from elmo_plugin.embedding.run import embed_text
 from elmo_plugin.embedding.scoring import LanguageModel, LogProbabilities, check_sentence
@@ -61,7 +61,7 @@ class ElmoEmbedder:
     ) -> None:
         self._source = (options_file, weight_file, weights)
         found = _read(*self._source, softmax=False)
-        device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+        device = device_name(cuda_device)
         self.cuda_device = cuda_device
         self.bilm = build_bilm(found, state=state, backend=backend, device=device, precision=precision)
         self._vocabulary = found.vocabulary

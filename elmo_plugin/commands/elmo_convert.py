@@ -14,6 +14,7 @@ from elmo_plugin.formats.weight_set import WeightSet
 
 # What storing may cost in a number of a layer; with float32 nothing is lost.
 TOLERANCES = {"float32": 1e-6, "float16": 1e-2, "bfloat16": 1e-1}
+DTYPE = "float32"
 
 
 @Subcommand.register("elmo-convert")
@@ -36,7 +37,7 @@ class ElmoConvert(Subcommand):
         subparser.add_argument(
             "--dtype",
             choices=list(TOLERANCES),
-            help="numbers in a safetensors file (default: float32)",
+            help=f"numbers in a safetensors file (default: {DTYPE})",
         )
         subparser.add_argument("--force", action="store_true", help="replace files that exist")
         subparser.add_argument("--describe", action="store_true", help="print what the source is")
@@ -75,7 +76,7 @@ def convert_from_args(args: argparse.Namespace) -> None:
         return
     target = Path(args.target).expanduser()
     kept = weights if args.include_softmax else _without_softmax(weights)
-    dtype = args.dtype or "float32"
+    dtype = args.dtype or DTYPE
     write_weights(kept, target, dtype)
     print(f"{args.target}: written")
     if weights.softmax is not None and not args.include_softmax:
@@ -105,7 +106,7 @@ def _check_target(target: Path, args: argparse.Namespace) -> None:
     from elmo_plugin.formats.beside import options_target
     from elmo_plugin.formats.sources import files_of
 
-    check_target(target, args.dtype or "float32")
+    check_target(target, args.dtype or DTYPE)
     written = [target] + ([options_target(target)] if target.suffix in (".hdf5", ".h5") else [])
     existing = [path for path in written if path.exists()]
     source = files_of(args.source, args.options_file) if existing else []

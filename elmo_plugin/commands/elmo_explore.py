@@ -35,6 +35,7 @@ class ElmoExplore(Subcommand):
 
 def explore_from_args(args: argparse.Namespace) -> None:
     """Load everything, and serve until interrupted."""
+    from elmo_plugin.embedding.embedder import device_name
     from elmo_plugin.engine.errors import BackendUnavailableError
     from elmo_plugin.explorer.explorer import Choices, load
 
@@ -45,7 +46,7 @@ def explore_from_args(args: argparse.Namespace) -> None:
             f'the page needs {error.name or error}: pip install "elmo_plugin[explorer]".'
         ) from error
 
-    device = "cpu" if args.cuda_device < 0 else f"cuda:{args.cuda_device}"
+    device = device_name(args.cuda_device)
     explorer = load(Choices(args.weights, args.state, args.backend, device, args.index, args.senses))
     server = make_server(explorer, args.port)
     print(f"http://{HOST}:{server.effective_port}/ (Ctrl-C ends it)", flush=True)

@@ -101,7 +101,7 @@ def measure_perplexity(
     from allennlp.common.checks import ConfigurationError
 
     from elmo_plugin.corpus.perplexity import score_corpus
-    from elmo_plugin.embedding.embedder import build_bilm
+    from elmo_plugin.embedding.embedder import build_bilm, device_name
     from elmo_plugin.embedding.scoring import build_softmax
 
     if batch_size < 1 or samples < 0:
@@ -117,7 +117,7 @@ def measure_perplexity(
     if not text:
         raise ConfigurationError("elmo-perplexity: no text; give files, or --like CONFIG.")
     found, words = _load(weights, vocabulary)
-    device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+    device = device_name(cuda_device)
     bilm = build_bilm(found, state="warm" if state == "warm" else "reset", device=device)
     softmax = build_softmax(found).to(device)
     texts = _reader(parameters, bilm.options.max_characters_per_token, max_sentences)

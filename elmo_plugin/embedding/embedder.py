@@ -62,6 +62,11 @@ def build_bilm(
     return bilm
 
 
+def device_name(cuda_device: int) -> str:
+    """What `build_bilm` calls a GPU by its number, as AllenNLP gives it; any number below 0 is the CPU."""
+    return "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+
+
 def _check_device(device: str) -> None:
     kind, _, index = device.partition(":")
     if kind == "cuda" and int(index or 0) >= torch.cuda.device_count():

@@ -1,5 +1,6 @@
 """Take files out of an archive of AllenNLP in one pass, whatever else is in it."""
 
+import errno
 import shutil
 import tarfile
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from typing import Dict, Iterator, Mapping, Optional
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.formats.unpacked_size import check_size
 
+# What is wrong with the disk is said as it is: it is full, a file may not be that large, it cannot be read.
+_DISK = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 _BLOCK = 1 << 20
 
 
@@ -81,6 +84,8 @@ def _damage_named(where: str) -> Iterator[None]:
     except (EngineError, MemoryError):
         raise
     except Exception as error:  # beside its own: ValueError for numbers in headers, LZMAError, zlib.error, EOFError
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise
         raise FormatError(f"{where}: damaged archive ({error}).") from error
 
 

@@ -164,7 +164,7 @@ class TokenIndex:
 def _read(path: Path) -> Dict[str, Any]:
     description = path / DESCRIPTION
     if not description.is_file():
-        state = "not finished: go on with --resume" if path.is_dir() else "no such folder"
+        state = "no finished index (--resume goes on with one)" if path.is_dir() else "no such folder"
         raise FormatError(f"{path}: {state}; expected an index that allennlp elmo-neighbors build has written.")
     try:
         found: Dict[str, Any] = json.loads(description.read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 import io
 import lzma
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,3 +60,10 @@ def test_damage_in_another_compression(tmp_path):
     assert is_tar(tmp_path / "a")
     with pytest.raises(FormatError, match="a: damaged archive"):
         take_out(tmp_path / "a", {"weights.th": tmp_path / "w"}, "a")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_no_damage(tmp_path):
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device"):
+        take_out(write(tmp_path / "a"), {"weights.th": tmp_path / "full"}, "a")

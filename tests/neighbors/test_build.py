@@ -39,7 +39,7 @@ def test_killed_at_each_lasting_operation(tmp_path, monkeypatch, is_approximate)
             break
         assert code == KILLED
         if not (folder / "index.json").exists():
-            with pytest.raises(FormatError, match="not finished"):
+            with pytest.raises(FormatError, match="no finished index"):
                 TokenIndex(folder)
         assert build_in_process(text, folder, embedder, resume=True, **settings) == 0
         assert content_of(folder) == expected

@@ -133,7 +133,7 @@ def test_what_is_no_index_is_refused(tmp_path, text, embedder):
     with pytest.raises(FormatError, match="no such folder"):
         TokenIndex(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FormatError, match="not finished: go on with --resume"):
+    with pytest.raises(FormatError, match="no finished index .--resume goes on with one"):
         TokenIndex(tmp_path / "empty")
     build(text, tmp_path / "index", embedder)
     description = tmp_path / "index" / "index.json"
