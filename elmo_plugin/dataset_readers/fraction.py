@@ -1,12 +1,13 @@
 """A part of any data set."""
 
-import random
+import hashlib
 from typing import Any, Iterable
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from overrides import overrides
 
+from elmo_plugin.adapters.instance_content import content_of
 from elmo_plugin.dataset_readers._wrapping import WrappingReader
 
 
@@ -15,13 +16,14 @@ class FractionReader(WrappingReader):
     """
     Read a random part of what another reader reads, as for figure 1 of Peters et al. (2018). Registered as "fraction".
 
-    The part depends on the seed alone, not on that of the training: every model and every seed trains on the same part,
-    and the smaller of two parts lies in the larger.
+    The part and its order depend on the words and labels of the instances and on the seed alone, not on the seed of the
+    training nor on the order of the files: every model trains on the same part, and the smaller of two parts lies in
+    the larger. All instances are held in memory while they are read.
 
     # Parameters
 
     reader : the reader.
-    fraction : more than 0, at most 1.
+    fraction : more than 0, at most 1: of all instances, rounded to whole ones.
     seed : chooses the part.
     """
 
@@ -30,18 +32,17 @@ class FractionReader(WrappingReader):
             raise ConfigurationError(f'"fraction" is {fraction}, expected more than 0 and at most 1.')
         super().__init__(reader, **kwargs)
         self._fraction = fraction
-        self._seed = seed
+        self._seed = str(seed).encode()
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
-        chooser = random.Random(self._seed)
-        found = None
-        for instance in self._reader.read(file_path):
-            chosen = chooser.random() < self._fraction
-            if chosen:
-                yield instance
-            found = found or chosen
-        if not found:
+        instances = sorted(self._reader.read(file_path), key=self._place)
+        chosen = round(self._fraction * len(instances))
+        if chosen == 0:
             raise ConfigurationError(
-                f'{file_path}: a "fraction" of {self._fraction} is none of its instances. Use more, or another "seed".'
+                f'{file_path}: a "fraction" of {self._fraction} is none of its {len(instances)} instances. Use more.'
             )
+        yield from instances[:chosen]
+
+    def _place(self, instance: Instance) -> bytes:
+        return hashlib.blake2b(content_of(instance), key=self._seed, digest_size=8).digest()

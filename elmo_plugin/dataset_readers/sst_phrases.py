@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, Iterable, List, Optional
 
+from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import Field, LabelField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer
@@ -40,7 +41,7 @@ class SstPhrasesReader(DatasetReader):
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
-        with open(file_path, encoding="utf-8") as lines:
+        with open(cached_path(file_path), encoding="utf-8") as lines:
             for line in self.shard_iterable(line for line in lines if line.strip()):
                 for phrase in self._phrases(Tree.fromstring(line)):
                     yield self.text_to_instance([unescape(word) for word in phrase.leaves()], phrase.label())

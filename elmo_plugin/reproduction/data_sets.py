@@ -4,6 +4,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
+from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
 
@@ -41,7 +42,8 @@ SMALL = (
 
 def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
     """Return the files and folders that an experiment reads and that are not there. Addresses are not looked at."""
-    return sorted({path for path in _paths(resolve(config, variables)) if not _exists(path)})
+    named = _paths(resolve(config, variables))
+    return sorted({path for whole in named for path in expand(parse(whole).file) if not _exists(path)})
 
 
 def advice(task: str, scale: str) -> str:
@@ -50,8 +52,7 @@ def advice(task: str, scale: str) -> str:
 
 
 def _exists(path: str) -> bool:
-    pattern = parse(path).file
-    return Path(pattern).exists() or bool(glob(pattern))
+    return Path(path).exists() or bool(glob(path))
 
 
 def _paths(value: Any, key: str = "") -> Iterator[str]:

@@ -99,21 +99,12 @@ def evaluate(folder: Path, split: str) -> Items:
 
 
 def digest(instances: Iterable[Any]) -> str:
-    """Name items by their words and labels, whatever they are indexed by."""
-    from allennlp.data.fields import LabelField, SequenceLabelField, TextField
+    """Name items by their words and labels, in their order."""
+    from elmo_plugin.adapters.instance_content import content_of
 
     result = hashlib.sha256()
     for instance in instances:
-        for name, field in sorted(instance.fields.items()):
-            if isinstance(field, TextField):
-                content: Any = [token.text for token in field.tokens]
-            elif isinstance(field, LabelField):
-                content = field.label
-            elif isinstance(field, SequenceLabelField):
-                content = list(field.labels)
-            else:
-                continue
-            result.update(json.dumps([name, content]).encode())
+        result.update(content_of(instance))
     return result.hexdigest()[:16]
 
 

@@ -44,7 +44,7 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
       ),
       squad: three(folder + "/qa", "/new_wiki/train.json", "/new_wiki/dev.json", "/xquad/xquad.en.json") {
         // The model trains on QAMR's questions as well.
-        train_shards:: folder + "/qa/*/train.json",
+        joined:: folder + "/qa/{new_wiki,qamr}/train.json",
       },
       // SNLI's development part to train on and to choose the epoch by, and its test part.
       snli: three(folder + "/nli/snli", "/dev.jsonl[:90%]", "/dev.jsonl[90%:]", "/test.jsonl") { are_slices:: true },
@@ -54,12 +54,12 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
   // Of an experiment that trains on `fraction` of the data: the readers and the paths.
   of_task(files, reader, fraction=1, training={}):: {
     local sliced(inner) = if std.objectHasAll(files, "are_slices") then { type: "slice", reader: inner } else inner,
-    local are_shards = std.objectHasAll(files, "train_shards"),
-    local sharded(inner) = if are_shards then { type: "sharded", base_reader: inner } else inner,
-    dataset_reader: local whole = sharded(sliced(reader + training));
+    local is_joined = std.objectHasAll(files, "joined"),
+    local joined(inner) = if is_joined then { type: "joined", reader: inner } else inner,
+    dataset_reader: local whole = joined(sliced(reader + training));
                     if fraction == 1 then whole else { type: "fraction", reader: whole, fraction: fraction },
     validation_dataset_reader: sliced(reader),
-    train_data_path: if are_shards then files.train_shards else files.train,
+    train_data_path: if is_joined then files.joined else files.train,
     validation_data_path: files.dev,
     test_data_path: files.test,
     evaluate_on_test: true,

@@ -18,6 +18,9 @@ local widths = { builtin: 256, small: 256, medium: 512, original: 1024, "origina
     if std.objectHas(widths, name) then widths[name] else std.parseInt(std.extVar("BILM_DIM"))
   ),
 
+  // As in the paper at its scale; a layer cache, which the small one has, needs vectors that depend on a sentence alone.
+  state(scale):: if scale == "paper" then "carried" else "reset",
+
   // How ELMo enters: `where` is null, "input", "output" or "both" of a task's encoder; `layers` as for the token
   // embedder; `lambda` the weight of the L2 penalty on the weights of the layers; `embedder` more of its parameters.
   // The key "bilm" is the first of a text field's in the alphabet, so that these columns stand in front of the others.

@@ -1,7 +1,8 @@
 // Coreference as in Peters et al. (2018), supplement A.6: Lee et al. (2017) with ELMo of single sentences at the input.
 // Not as there: no Turian vectors, vectors are not normalised; LSTMs with a state of zeros and separate gates; dropout of
 // the context layer, in place of its recurrence, is on its input and output; the learning rate falls by epochs (by the
-// same share); 50 sentences are drawn when a document is read, in each epoch; scored by AllenNLP's CoNLL scores. The small
+// same share); 50 sentences are drawn when a document is read, in each epoch; scored by AllenNLP's CoNLL scores; feature
+// dropout is on speakers and genres alone; ELMo is in the heads of spans too, as all that a word is embedded by. The small
 // scale has OntoGUM for OntoNotes, half the width, fewer sentences, antecedents and epochs, vectors of its own for GloVe.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
@@ -30,81 +31,82 @@ local sizes = {
     genre: { genre_pattern: "^GUM_([a-z]+)_" },
   },
 };
-function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1) {
-  local size = sizes[scale],
-  local words = vectors[scale].glove_300,
-  local feature = 20,
-  local state = if scale == "paper" then "carried" else "reset",
-  local widths = [3, 4, 5],
-  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.5, state: state }),
-  local others = words.dim + size.filters * std.length(widths),
-  local text = others + entry.input_dim + entry.output_dim,
-  local context = 2 * size.hidden + entry.output_dim,
-  local span = 2 * context + feature + text,
+function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+  local size = sizes[scale];
+  local words = vectors[scale].glove_300;
+  local feature = 20;
+  local widths = [3, 4, 5];
+  // Without dropout of its own: the lexical dropout is on the whole input, and is the paper's half.
+  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.0, state: elmo.state(scale) });
+  local others = words.dim + size.filters * std.length(widths);
+  local text = others + entry.input_dim + entry.output_dim;
+  local context = 2 * size.hidden + entry.output_dim;
+  local span = 2 * context + feature + text;
   local scorer(inputs) = {
     input_dim: inputs,
     num_layers: 2,
     hidden_dims: size.scorer,
     activations: "relu",
     dropout: 0.2,
-  },
-  model: {
-    type: "sentence_coref",
-    text_field_embedder: {
-      token_embedders: {
-        words: vectors.embedder(words, trainable=false),
-        characters: vectors.characters(8, size.filters, widths),
-      } + entry.embedders,
-    },
-    context_layer: entry.around({
-      type: "variational_dropout",
-      input_dropout: 0.2,
-      output_dropout: 0.2,
-      encoder: {
-        type: "lstm",
-        input_size: others + entry.input_dim,
-        hidden_size: size.hidden,
-        bidirectional: true,
-      },
-    }),
-    mention_feedforward: scorer(span),
-    antecedent_feedforward: scorer(3 * span + 3 * feature),
-    feature_size: feature,
-    feature_dropout: 0.2,
-    max_span_width: 10,
-    spans_per_word: 0.4,
-    max_antecedents: size.antecedents,
-    lexical_dropout: 0.5,
-    initializer: {
-      regexes: [
-        [".*linear_layers.*weight", { type: "xavier_normal" }],
-        [".*_scorer.*weight", { type: "xavier_normal" }],
-        ["_(distance|speaker|genre)_embedding.weight", { type: "xavier_normal" }],
-        ["_span_width_embedding.weight", { type: "xavier_normal" }],
-        ["_context_layer.*weight_ih.*", { type: "xavier_normal" }],
-        ["_context_layer.*weight_hh.*", { type: "orthogonal" }],
-      ],
-    },
-    regularizer: { regexes: entry.penalties },
-  },
-  // Memory grows with a document: one at a time. They are read anew, and cut elsewhere, in each epoch.
-  data_loader: { batch_size: 1, shuffle: true, max_instances_in_memory: size.documents },
-  validation_data_loader: { batch_size: 1 },
-  trainer: trainers.adam(lr=0.001, epochs=size.epochs) {
-    validation_metric: "+coref_f1",
-    // 0.999 every 100 documents
-    learning_rate_scheduler: { type: "exponential", gamma: std.pow(0.999, size.documents / 100) },
-  },
-} + data.of_task(
-  data.tasks[scale].coref,
+  };
   {
-    type: "coref_sentences",
-    max_span_width: 10,
-    token_indexers: {
-      words: { type: "single_id", [if scale == "small" then "lowercase_tokens"]: true },
-      characters: vectors.character_indexer(5),
-    } + elmo.enter(where, bilm).indexers,
-  } + sizes[scale].genre,
-  fraction,
-  { max_sentences: sizes[scale].sentences },
-) + trainers.seeds(1)
+    model: {
+      type: "sentence_coref",
+      text_field_embedder: {
+        token_embedders: {
+          words: vectors.embedder(words, trainable=false),
+          characters: vectors.characters(8, size.filters, widths),
+        } + entry.embedders,
+      },
+      context_layer: entry.around({
+        type: "variational_dropout",
+        input_dropout: 0.2,
+        output_dropout: 0.2,
+        encoder: {
+          type: "lstm",
+          input_size: others + entry.input_dim,
+          hidden_size: size.hidden,
+          bidirectional: true,
+        },
+      }),
+      mention_feedforward: scorer(span),
+      antecedent_feedforward: scorer(3 * span + 3 * feature),
+      feature_size: feature,
+      feature_dropout: 0.2,
+      max_span_width: 10,
+      spans_per_word: 0.4,
+      max_antecedents: size.antecedents,
+      lexical_dropout: 0.5,
+      initializer: {
+        regexes: [
+          [".*linear_layers.*weight", { type: "xavier_normal" }],
+          [".*_scorer.*weight", { type: "xavier_normal" }],
+          ["_(distance|speaker|genre)_embedding.weight", { type: "xavier_normal" }],
+          ["_span_width_embedding.weight", { type: "xavier_normal" }],
+          ["_context_layer.*weight_ih.*", { type: "xavier_normal" }],
+          ["_context_layer.*weight_hh.*", { type: "orthogonal" }],
+        ],
+      },
+      regularizer: { regexes: entry.penalties },
+    },
+    // Memory grows with a document: one at a time. They are read anew, and cut elsewhere, in each epoch.
+    data_loader: { batch_size: 1, shuffle: true, max_instances_in_memory: size.documents },
+    validation_data_loader: { batch_size: 1 },
+    trainer: trainers.adam(lr=0.001, epochs=size.epochs) {
+      validation_metric: "+coref_f1",
+      // 0.999 every 100 documents
+      learning_rate_scheduler: { type: "exponential", gamma: std.pow(0.999, size.documents / 100) },
+    },
+  } + data.of_task(
+    data.tasks[scale].coref,
+    {
+      type: "coref_sentences",
+      max_span_width: 10,
+      token_indexers: {
+        words: { type: "single_id", [if scale == "small" then "lowercase_tokens"]: true },
+        characters: vectors.character_indexer(5),
+      } + entry.indexers,
+    } + size.genre,
+    fraction,
+    { max_sentences: size.sentences },
+  ) + trainers.seeds(1)

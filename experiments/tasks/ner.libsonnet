@@ -10,45 +10,46 @@ local sizes = {
   paper: { hidden: [200, 100], batch: 64, epochs: 75, patience: 25 },
   small: { hidden: [100, 50], batch: 16, epochs: 30, patience: 8 },
 };
-function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1) {
-  local size = sizes[scale],
-  local words = vectors[scale].senna,
-  local characters = { dim: 16, filters: 128, width: 3 },
-  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.0, state: if scale == "paper" then "carried" else "reset" }),
+function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+  local size = sizes[scale];
+  local words = vectors[scale].senna;
+  local characters = { dim: 16, filters: 128, width: 3 };
+  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.0, state: elmo.state(scale) });
   local lstm(inputs, hidden) = {
     type: "variational_dropout",
     input_dropout: 0.5,
     encoder: { type: "lstm", input_size: inputs, hidden_size: hidden, bidirectional: true },
-  },
-  local width = words.dim + characters.filters + entry.input_dim,
-  model: {
-    type: "crf_tagger",
-    label_encoding: "BIOUL",
-    text_field_embedder: {
-      token_embedders: {
-        words: vectors.embedder(words, trainable=true),
-        characters: vectors.characters(characters.dim, characters.filters, [characters.width]),
-      } + entry.embedders,
-    },
-    encoder: entry.around({
-      type: "compose",
-      encoders: [lstm(width, size.hidden[0]), lstm(2 * size.hidden[0], size.hidden[1])],
-    }),
-    include_start_end_transitions: false,
-    regularizer: { regexes: entry.penalties },
-  },
-  trainer: trainers.adam(lr=0.001, epochs=size.epochs, patience=size.patience) {
-    validation_metric: "+f1-measure-overall",
-  },
-} + data.of_task(
-  data.tasks[scale].ner,
+  };
+  local width = words.dim + characters.filters + entry.input_dim;
   {
-    type: "conll2003",
-    convert_to_coding_scheme: "BIOUL",
-    token_indexers: {
-      words: { type: "single_id", lowercase_tokens: true },
-      characters: vectors.character_indexer(3),
-    } + elmo.enter(where, bilm).indexers,
-  },
-  fraction,
-) + trainers.buckets(sizes[scale].batch, ["tokens"]) + trainers.seeds(1)
+    model: {
+      type: "crf_tagger",
+      label_encoding: "BIOUL",
+      text_field_embedder: {
+        token_embedders: {
+          words: vectors.embedder(words, trainable=true),
+          characters: vectors.characters(characters.dim, characters.filters, [characters.width]),
+        } + entry.embedders,
+      },
+      encoder: entry.around({
+        type: "compose",
+        encoders: [lstm(width, size.hidden[0]), lstm(2 * size.hidden[0], size.hidden[1])],
+      }),
+      include_start_end_transitions: false,
+      regularizer: { regexes: entry.penalties },
+    },
+    trainer: trainers.adam(lr=0.001, epochs=size.epochs, patience=size.patience) {
+      validation_metric: "+f1-measure-overall",
+    },
+  } + data.of_task(
+    data.tasks[scale].ner,
+    {
+      type: "conll2003",
+      convert_to_coding_scheme: "BIOUL",
+      token_indexers: {
+        words: { type: "single_id", lowercase_tokens: true },
+        characters: vectors.character_indexer(3),
+      } + entry.indexers,
+    },
+    fraction,
+  ) + trainers.buckets(size.batch, ["tokens"]) + trainers.seeds(1)

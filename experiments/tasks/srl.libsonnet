@@ -14,6 +14,7 @@ local sizes = {
     predicate: 100,
     batch: 80,
     fraction: 1,
+    part: null,
     trainer: trainers.adadelta(epochs=500, patience=200) { grad_clipping: 1.0 },
   },
   small: {
@@ -22,39 +23,40 @@ local sizes = {
     predicate: 20,
     batch: 32,
     fraction: 0.2,
+    part: 60,
     trainer: trainers.adam(lr=0.001, epochs=15, patience=4) { grad_clipping: 1.0 },
   },
 };
-function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1) {
-  local size = sizes[scale],
-  local words = vectors[scale].glove_100,
-  local state = if scale == "paper" then "carried" else "reset",
-  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.1, state: state }),
-  model: {
-    type: "srl",
-    text_field_embedder: {
-      token_embedders: { words: vectors.embedder(words, trainable=true) } + entry.embedders,
-    },
-    binary_feature_dim: size.predicate,
-    encoder: entry.around({
-      type: "packed_alternating_lstm",
-      input_size: words.dim + size.predicate + entry.input_dim,
-      hidden_size: size.hidden,
-      num_layers: size.layers,
-      recurrent_dropout_probability: 0.1,
-      use_input_projection_bias: false,
-    }),
-    initializer: { regexes: [["tag_projection_layer.*weight", { type: "orthogonal" }]] },
-    regularizer: { regexes: entry.penalties },
-  },
-  trainer: size.trainer { validation_metric: "+f1-measure-overall" },
-} + data.of_task(
-  data.tasks[scale].srl,
+function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+  local size = sizes[scale];
+  local words = vectors[scale].glove_100;
+  local entry = elmo.enter(where, bilm, layers, lambda, { dropout: 0.1, state: elmo.state(scale) });
   {
-    type: "srl",
-    token_indexers: {
-      words: { type: "single_id", lowercase_tokens: true },
-    } + elmo.enter(where, bilm).indexers,
-  },
-  fraction * sizes[scale].fraction,
-) + trainers.buckets(sizes[scale].batch, ["tokens"]) + trainers.seeds(1)
+    model: {
+      type: "srl",
+      text_field_embedder: {
+        token_embedders: { words: vectors.embedder(words, trainable=true) } + entry.embedders,
+      },
+      binary_feature_dim: size.predicate,
+      encoder: entry.around({
+        type: "packed_alternating_lstm",
+        input_size: words.dim + size.predicate + entry.input_dim,
+        hidden_size: size.hidden,
+        num_layers: size.layers,
+        recurrent_dropout_probability: 0.1,
+        use_input_projection_bias: false,
+      }),
+      initializer: { regexes: [["tag_projection_layer.*weight", { type: "orthogonal" }]] },
+      regularizer: { regexes: entry.penalties },
+    },
+    trainer: size.trainer { validation_metric: "+f1-measure-overall" },
+  } + data.of_task(
+    data.tasks[scale].srl,
+    {
+      type: "srl",
+      token_indexers: {
+        words: { type: "single_id", lowercase_tokens: true },
+      } + entry.indexers,
+    },
+    fraction * size.fraction,
+  ) + trainers.buckets(size.batch, ["tokens"]) + trainers.part(fraction, size.part) + trainers.seeds(1)

@@ -13,7 +13,7 @@ local sizes = {
 };
 function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen) sst(
   elmo=if where == null then null else bilm,
-  elmo_state=if scale == "paper" then "carried" else "reset",
+  elmo_state=elmo.state(scale),
   elmo_where=where,
   elmo_layers=layers,
   elmo_lambda=lambda,

@@ -22,11 +22,15 @@ def read(path, **parameters):
     return [str(instance["tokens"].tokens[0]) for instance in DatasetReader.from_params(params).read(path)]
 
 
-def test_size_and_order(path):
-    words = read(path, fraction=0.25)
+@pytest.mark.parametrize(("fraction", "expected"), [(0.25, 100), (0.0025, 1), (0.004, 2), (0.999, 400)])
+def test_size(path, fraction, expected):
+    assert len(set(read(path, fraction=fraction))) == expected
 
-    assert 70 < len(words) < 130
-    assert words == sorted(words, key=lambda word: int(word[4:]))
+
+def test_the_order_of_the_file_is_of_no_importance(path, tmp_path):
+    (tmp_path / "other.txt").write_text("\n".join(reversed(LINES)) + "\n")
+
+    assert read(str(tmp_path / "other.txt"), fraction=0.2) == read(path, fraction=0.2)
 
 
 def test_the_whole_is_the_whole(path):
