@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Sequence
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
@@ -33,6 +33,8 @@ class ElmoTables(Subcommand):
         items.add_argument("folder", type=Path, help="of a finished training")
         items.add_argument("--split", choices=("test", "development"), default="test", help="default: %(default)s")
         items.set_defaults(func=items_from_args)
+        items.add_argument("--data", help="where the data of that part are by now (default: where they were)")
+        run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="train each cell N times (default: 1)")
         run.add_argument("--cache", type=Path, help="keep the layers of the biLM in this folder, for all runs")
         vectors = actions.add_parser("vectors", help="train the word vectors of the small scale (needs gensim)")
         vectors.add_argument("corpus", help="the text: one tokenised sentence a line; files, a folder or a pattern")
@@ -48,11 +50,12 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", choices=(*TABLES, tunings.TABLE))
     parser.add_argument("--scale", choices=SCALES, default="small", help="default: small, for open data and two cores")
     parser.add_argument("--tasks", help="separated by commas; default: all of the table")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="train each cell N times (default: 1)")
     parser.add_argument(
         "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets (default: data)"
     )
-    parser.add_argument("--bilm", default=os.environ.get("BILM", "builtin"), help="a biLM (default: builtin)")
+    parser.add_argument(
+        "--bilm", help="a biLM (default: builtin at the small scale, original, which is the paper's, at its own)"
+    )
     parser.add_argument("--vectors", help=f"word vectors of the small scale (default: {RUNS}/vectors.txt)")
     parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are (default: %(default)s)")
 
@@ -64,23 +67,40 @@ def variables_of(args: argparse.Namespace) -> Dict[str, str]:
 
     vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
     trees = os.environ.get("SST_DATA") or str(Path(args.data) / "sst")
-    variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": args.bilm, "VECTORS": vectors}
+    bilm = _bilm_of(args)
+    variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": bilm, "VECTORS": vectors}
     # a name says the width, but not the archive of a tuned biLM, which takes its place
-    if args.bilm not in pretrained.names() or args.table == tunings.TABLE:
-        variables["BILM_DIM"] = str(2 * read_options(args.bilm)[0].lstm.projection_dim)
+    if bilm not in pretrained.names() or args.table == tunings.TABLE:
+        variables["BILM_DIM"] = str(2 * read_options(bilm)[0].lstm.projection_dim)
     return variables
 
 
-def _plan_of(args: argparse.Namespace, cache: Any = None) -> Any:
+def _bilm_of(args: argparse.Namespace) -> str:
+    return args.bilm or os.environ.get("BILM") or ("builtin" if args.scale == "small" else "original")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number}, expected 1 or more")
+    return number
+
+
+def _tasks_of(args: argparse.Namespace) -> Optional[List[str]]:
+    return args.tasks.split(",") if args.tasks else None
+
+
+def _plan_of(
+    args: argparse.Namespace, seeds: Optional[Sequence[int]], tasks: Optional[Sequence[str]], cache: Any = None
+) -> Any:
     from elmo_plugin.reproduction import tunings
     from elmo_plugin.reproduction.cells import CellError, cells_of
     from elmo_plugin.reproduction.tables import Plan
 
-    tasks = args.tasks.split(",") if args.tasks else None
-    common = (range(1, args.seeds + 1), variables_of(args), args.runs / args.scale, cache)
+    common = (seeds, variables_of(args), args.runs / args.scale, cache)
     try:
         if args.table == tunings.TABLE:
-            tunings.check_bilm(args.bilm)
+            tunings.check_bilm(_bilm_of(args))
             return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), *common)
         return Plan(cells_of(args.table, EXPERIMENTS, tasks), *common)
     except CellError as error:
@@ -89,7 +109,7 @@ def _plan_of(args: argparse.Namespace, cache: Any = None) -> Any:
 
 def check_from_args(args: argparse.Namespace) -> None:
     """Report missing data; the exit code is 1 where there are any."""
-    plan = _plan_of(args)
+    plan = _plan_of(args, None, _tasks_of(args))
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
@@ -102,7 +122,7 @@ def run_from_args(args: argparse.Namespace) -> None:
 
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
-    plan = _plan_of(args, args.cache)
+    plan = _plan_of(args, range(1, args.seeds + 1), _tasks_of(args), args.cache)
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
@@ -113,7 +133,7 @@ def run_from_args(args: argparse.Namespace) -> None:
 
 
 def show_from_args(args: argparse.Namespace) -> None:
-    """Print what there is, and write it as Markdown, CSV, LaTeX and PNG."""
+    """Print what there is, of all seeds, and write the whole table as Markdown, CSV, LaTeX and PNG."""
     from rich.console import Console
 
     from elmo_plugin.reproduction import tunings
@@ -121,9 +141,11 @@ def show_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.reproduction.results import collect
     from elmo_plugin.reproduction.tuning_sheet import collect_tunings
 
-    plan = _plan_of(args)
+    tasks = _tasks_of(args)
+    _plan_of(args, None, tasks)  # a task that the table does not have is refused
+    plan = _plan_of(args, None, None)
     rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
-    for path in report(args.table, rows, args.scale, args.bilm, args.runs / args.scale, Console()):
+    for path in report(args.table, rows, args.scale, _bilm_of(args), args.runs / args.scale, Console(), tasks):
         print(path)
 
 
@@ -131,7 +153,7 @@ def items_from_args(args: argparse.Namespace) -> None:
     """Score the items, and say what they come to."""
     from elmo_plugin.reproduction.items import evaluate, path_of
 
-    items = evaluate(args.folder, args.split)
+    items = evaluate(args.folder, args.split, args.data)
     path = path_of(args.folder, args.split)
     print(f"{len(items.numbers):,} items, {items.score} {100 * items.corpus_score():.1f}: {path}")
 
@@ -144,14 +166,12 @@ def vectors_from_args(args: argparse.Namespace) -> None:
 
 
 def _problems(plan: Any) -> Dict[str, List[str]]:
-    from elmo_plugin.reproduction.data_sets import missing
+    from elmo_plugin.reproduction.data_sets import missing, missing_programs
 
-    problems: Dict[str, List[str]] = {}
+    problems: Dict[str, Dict[str, None]] = {}
     for task, config in plan.experiments():
-        paths = [path for path in missing(config, plan.variables) if path not in problems.get(task, [])]
-        if paths:
-            problems.setdefault(task, []).extend(paths)
-    return problems
+        problems.setdefault(task, {}).update(dict.fromkeys(missing_programs(task) + missing(config, plan.variables)))
+    return {task: list(names) for task, names in problems.items() if names}
 
 
 def _stop(problems: Dict[str, List[str]], scale: str) -> None:

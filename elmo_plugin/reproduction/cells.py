@@ -34,6 +34,7 @@ class Cell:
     split : "test" or "development", what the paper scores.
     paper : the paper's score in percent; None where it prints none.
     paper_deviation : and its spread over seeds.
+    printed : both as the paper prints them, "92.22 ± 0.10"; empty where it prints none.
     percent : of the training data that are used.
     """
 
@@ -44,6 +45,7 @@ class Cell:
     paper: Optional[float] = None
     paper_deviation: Optional[float] = None
     percent: float = 100.0
+    printed: str = ""
 
     @property
     def is_baseline(self) -> bool:
@@ -100,7 +102,9 @@ def read_cell(path: Path) -> Cell:
         percent = _PERCENT.search(first)
         return Cell(path, task, variant, "test", percent=float(percent.group(1)) if percent else 100.0)
     split, _, score, deviation = found.groups()
-    return Cell(path, task, variant, split, float(score), None if deviation is None else float(deviation))
+    printed = score if deviation is None else f"{score} ± {deviation}"
+    spread = None if deviation is None else float(deviation)
+    return Cell(path, task, variant, split, float(score), spread, printed=printed)
 
 
 def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:

@@ -1,12 +1,16 @@
 """What the experiments read, whether it is there, and where to get it."""
 
+import shutil
 from glob import glob
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
+
+#: the keys of a configuration that name word vectors and a biLM
+WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
 
 _ONTONOTES = (
     "OntoNotes 5.0 is LDC2013T19 (https://catalog.ldc.upenn.edu/LDC2013T19), licensed. Put its words into the "
@@ -42,8 +46,22 @@ SMALL = (
 
 def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
     """Return the files and folders that an experiment reads and that are not there. Addresses are not looked at."""
-    named = _paths(resolve(config, variables))
-    return sorted({path for whole in named for path in expand(parse(whole).file) if not _exists(path)})
+    named = [name for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
+    return sorted({path for name in named for path in expand(parse(name).file) if not _found(path)})
+
+
+def found_at(name: str) -> List[Path]:
+    """The files and folders behind a path of an experiment: a slice of one, several in braces, or a pattern."""
+    return [path for each in expand(parse(name).file) for path in _found(each)]
+
+
+def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
+    """Yield what a configuration names by paths, addresses or names, with its key: data, word vectors, biLMs."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from named_in(inner, name)
+    elif isinstance(value, str) and (key.endswith("data_path") or key in (WORD_VECTORS, WEIGHTS)):
+        yield key, value
 
 
 def advice(task: str, scale: str) -> str:
@@ -51,16 +69,14 @@ def advice(task: str, scale: str) -> str:
     return SOURCES[task] if scale == "paper" else SMALL
 
 
-def _exists(path: str) -> bool:
-    return Path(path).exists() or bool(glob(path))
+def _found(path: str) -> List[Path]:
+    return [Path(path)] if Path(path).exists() else [Path(name) for name in sorted(glob(path))]
 
 
-def _paths(value: Any, key: str = "") -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _paths(inner, name)
-    elif isinstance(value, str) and (key.endswith("data_path") or key == "pretrained_file") and "://" not in value:
-        yield value
+def missing_programs(task: str) -> List[str]:
+    """Name the programs that a task needs and that are not there."""
+    is_there = task != "srl" or shutil.which("perl") is not None
+    return [] if is_there else ["the program perl, which runs the official script srl-eval.pl"]
 
 
 def report(problems: Mapping[str, Sequence[str]], scale: str) -> str:

@@ -13,8 +13,6 @@ from elmo_plugin.reproduction import training
 from elmo_plugin.reproduction.measures import MEASURES
 from elmo_plugin.reproduction.recorder import ItemsError, score_items
 
-#: the key of a configuration that names the data of a part
-DATA_KEYS = {"test": "test_data_path", "development": "validation_data_path"}
 #: in points: what other batches may change where vectors depend on batch mates (layer norm "batch", carried state)
 _TOLERANCE = 1.0
 
@@ -52,12 +50,21 @@ def path_of(folder: Path, split: str) -> Path:
 
 
 def read(folder: Path, split: str) -> Optional[Items]:
-    """Read what `evaluate` has written; None where it has not been called."""
+    """
+    Read what `evaluate` has written; None where it has not been called.
+
+    # Raises
+
+    `ItemsError` where the file holds something else.
+    """
     path = path_of(folder, split)
-    return Items(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    try:
+        return Items(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    except (ValueError, TypeError) as error:
+        raise ItemsError(f"{path}: not scored items ({error}). Remove it, and run again to score them anew.") from error
 
 
-def evaluate(folder: Path, split: str) -> Items:
+def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
     """
     Let the model of a finished training score a part of its data item by item, and write that into its folder.
 
@@ -65,6 +72,7 @@ def evaluate(folder: Path, split: str) -> Items:
 
     folder : of the training.
     split : "test" or "development".
+    data : where its data are by now; None for where they were.
 
     # Raises
 
@@ -76,7 +84,7 @@ def evaluate(folder: Path, split: str) -> Items:
     archive = training.load(folder / training.ARCHIVE, cuda_device)
     config = archive.config.as_dict(quiet=True)
     score = training.validation_metric(config)
-    data = config[DATA_KEYS[split]]
+    data = config[training.DATA_KEYS[split]] if data is None else data
     instances = list(archive.validation_dataset_reader.read(data))
     measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
     items = Items(

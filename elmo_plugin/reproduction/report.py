@@ -1,45 +1,64 @@
 """A table or a figure, printed and written in every form."""
 
+import re
 from pathlib import Path
-from typing import Any, List, Sequence
+from typing import Any, List, Optional, Sequence
 
 from rich.console import Console
 
 from elmo_plugin.benchmark.plot import PlotError
+from elmo_plugin.formats.pretrained import BUILTIN
 from elmo_plugin.reproduction import pictures, sheet
 from elmo_plugin.reproduction.layer_sheet import layer_sheet
 from elmo_plugin.reproduction.score_sheet import score_sheet
+from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.tuning_sheet import tuning_sheet
 from elmo_plugin.reproduction.tunings import TABLE
 
+#: what is in the name of no file
+_NO_NAME = r"[^\w.-]+"
 
-def report(table: str, rows: Sequence[Any], scale: str, bilm: str, folder: Path, console: Console) -> List[Path]:
+
+def report(
+    table: str,
+    rows: Sequence[Any],
+    scale: str,
+    bilm: str,
+    folder: Path,
+    console: Console,
+    tasks: Optional[Sequence[str]] = None,
+) -> List[Path]:
     """
     Print what there is, and write it as Markdown, CSV, LaTeX and PNG; why there is no picture is printed too.
 
     # Parameters
 
     rows : `TuningRow` of table 7, which has no picture, and `Row` of all others.
+    tasks : to print; all are written.
 
     # Returns
 
-    The files.
+    The files, which have the name of the table and, but for the built-in biLM, that of the biLM.
     """
-    title = f"{table}, {scale} scale, biLM {bilm}"
-    if table == TABLE:
-        made = tuning_sheet(f"{title}: perplexity of the development text, mean (forward, backward)", rows, bilm)
-    elif table == "figure2":
-        made = layer_sheet(f"{title}: weights of the biLM's layers, mean over seeds", rows)
-    else:
-        made = score_sheet(f"{title}: percent, mean ± standard deviation over seeds", rows, bilm)
-    sheet.show(made, console)
-    paths = sheet.write(made, folder, table)
+    sheet.show(_sheet(table, [row for row in rows if tasks is None or row.task in tasks], scale, bilm), console)
+    made = _sheet(table, rows, scale, bilm)
+    name = table if bilm == BUILTIN else f"{table}-{re.sub(_NO_NAME, '_', Path(bilm).name)}"
+    paths = sheet.write(made, folder, name)
     if table == TABLE:
         return paths
-    picture = folder / f"{table}.png"
+    picture = folder / f"{name}.png"
     try:
         pictures.draw(table, made.title, rows, picture)
     except PlotError as error:
         console.print(f"no picture: {error}")
         return paths
     return [*paths, picture]
+
+
+def _sheet(table: str, rows: Sequence[Any], scale: str, bilm: str) -> Sheet:
+    title = f"{table}, {scale} scale, biLM {bilm}"
+    if table == TABLE:
+        return tuning_sheet(f"{title}: perplexity of the development text, mean (forward, backward)", rows, bilm)
+    if table == "figure2":
+        return layer_sheet(f"{title}: weights of the biLM's layers, mean over seeds", rows)
+    return score_sheet(f"{title}: percent, mean ± standard deviation over seeds", rows, bilm)

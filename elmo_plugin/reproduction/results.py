@@ -1,18 +1,19 @@
 """Collect what there is of a table, and compare it with its baselines."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
 from elmo_plugin.reproduction import items, training
 from elmo_plugin.reproduction.cells import Cell
+from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.items import Items, ItemsError
 from elmo_plugin.reproduction.measures import MEASURES
 from elmo_plugin.reproduction.scores import Score, error_reduction, score
 from elmo_plugin.reproduction.significance import paired_p_value
 from elmo_plugin.reproduction.tables import Plan
+from elmo_plugin.reproduction.training import Result, TrainingError
 
 
 @dataclass(frozen=True)
@@ -23,22 +24,29 @@ class Row:
     # Parameters
 
     cell : of the table.
-    found : the fractions that its finished runs scored.
+    found : by seed the fraction that a finished run scored.
     seconds : the mean of a training; None where nothing is finished.
     commits : of the package in these runs, each once, as far as they are known.
-    items : what the models of these runs make of each item, by the folder of the run, as far as they were asked.
+    items : by seed what the model makes of each item, as far as it was asked.
+    remarks : what to know about these runs before their scores are believed.
     """
 
     cell: Cell
-    found: Sequence[float] = ()
+    found: Mapping[int, float] = field(default_factory=dict)
     seconds: Optional[float] = None
     commits: Sequence[str] = ()
-    items: Dict[Path, Items] = field(default_factory=dict)
+    items: Mapping[int, Items] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+
+    @property
+    def task(self) -> str:
+        """Of the cell."""
+        return self.cell.task
 
     @property
     def score(self) -> Optional[Score]:
         """In percent."""
-        return score(self.found) if self.found else None
+        return score(list(self.found.values())) if self.found else None
 
     @property
     def parameters(self) -> Optional[int]:
@@ -48,17 +56,34 @@ class Row:
 
 def collect(plan: Plan) -> List[Row]:
     """Read the results of the runs that are finished."""
-    rows = []
-    for cell in plan.cells:
-        folders = [run.folder for run in plan.runs_of(cell) if training.is_finished(run.folder)]
-        results = [training.collect(folder) for folder in folders]
-        found = [one.score(cell.split) for one in results]
-        seconds = sum(one.seconds for one in results) / len(results) if results else None
-        commits = sorted({one.commit for one in results if one.commit is not None})
-        read = {folder: items.read(folder, cell.split) for folder in folders}
-        of_runs = {folder: of_run for folder, of_run in read.items() if of_run is not None}
-        rows.append(Row(cell, found, seconds, commits, of_runs))
-    return rows
+    return [_row(cell, plan) for cell in plan.cells]
+
+
+def _row(cell: Cell, plan: Plan) -> Row:
+    results: Dict[int, Result] = {}
+    of_runs: Dict[int, Items] = {}
+    remarks = []
+    for run in plan.runs_of(cell):
+        if not training.is_finished(run.folder):
+            continue
+        try:
+            result = training.collect(run.folder)
+            of_run = items.read(run.folder, cell.split)
+        except (TrainingError, ItemsError) as error:
+            remarks.append(f"{run.name}: {error}")
+            continue
+        results[run.seed] = result
+        if of_run is not None:
+            of_runs[run.seed] = of_run
+        others = changed(result.inputs, inputs_of(run.config, run.variables))
+        if others:
+            remarks.append(f"{run.name}: {' and '.join(others)} have changed since. To train again remove {run.folder}")
+        if result.remark:
+            remarks.append(f"{run.name}: {result.remark}")
+    found = {seed: one.score(cell.split) for seed, one in results.items()}
+    seconds = sum(one.seconds for one in results.values()) / len(results) if results else None
+    commits = sorted({one.commit for one in results.values() if one.commit is not None})
+    return Row(cell, found, seconds, commits, of_runs, remarks)
 
 
 @dataclass(frozen=True)
@@ -77,14 +102,17 @@ class Comparison:
     # Parameters
 
     row : of the table.
-    ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing.
+    ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
+        that of the seeds that both have.
     p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
+    remark : why there is no p-value; empty where there is one, or nothing to compare.
     """
 
     row: Row
     ours: Optional[Gain] = None
     papers: Optional[Gain] = None
     p_value: Optional[float] = None
+    remark: str = ""
 
 
 def compare(rows: Sequence[Row]) -> List[Comparison]:
@@ -96,9 +124,21 @@ def compare(rows: Sequence[Row]) -> List[Comparison]:
         if base is None or base is row:
             result.append(Comparison(row))
             continue
-        ours = gain(base.score.mean if base.score else None, row.score.mean if row.score else None)
-        result.append(Comparison(row, ours, gain(base.cell.paper, row.cell.paper), p_value(base, row)))
+        result.append(against(base, row))
     return result
+
+
+def against(baseline: Row, improved: Row) -> Comparison:
+    """Compare two rows, over the seeds that both have."""
+    papers = gain(baseline.cell.paper, improved.cell.paper)
+    seeds = baseline.found.keys() & improved.found.keys()
+    if not seeds:
+        return Comparison(improved, None, papers)
+    before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
+    try:
+        return Comparison(improved, gain(before, after), papers, p_value(baseline, improved))
+    except ItemsError as error:
+        return Comparison(improved, gain(before, after), papers, remark=str(error))
 
 
 def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]:
@@ -110,22 +150,24 @@ def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]
 
 def p_value(baseline: Row, improved: Row) -> Optional[float]:
     """
-    Test the difference of two rows over the items, with the trainings of as many seeds as both have.
+    Test the difference of two rows over the items, with the trainings of the seeds that both have.
 
     # Raises
 
     `ItemsError` where the items are not the same.
     """
-    seeds = min(len(baseline.items), len(improved.items))
+    seeds = sorted(baseline.items.keys() & improved.items.keys())
     if not seeds:
         return None
-    both = [list(row.items.items())[:seeds] for row in (baseline, improved)]
-    (folder, first), others = both[0][0], [*both[0][1:], *both[1]]
-    for other, of_run in others:
-        if (of_run.digest, of_run.measure, len(of_run.numbers)) != (first.digest, first.measure, len(first.numbers)):
-            raise ItemsError(
-                f"{folder} has {len(first.numbers)} scored items, {other} {len(of_run.numbers)} others: the data have "
-                "changed between the two. Remove the folder with the old ones and run again."
-            )
-    numbers = [np.array([of_run.numbers for _, of_run in of_row], dtype=float) for of_row in both]
+    first = baseline.items[seeds[0]]
+    for row in (baseline, improved):
+        for seed in seeds:
+            other = row.items[seed]
+            if (other.digest, other.measure, len(other.numbers)) != (first.digest, first.measure, len(first.numbers)):
+                raise ItemsError(
+                    f"{baseline.cell.variant}, seed {seeds[0]}, has {len(first.numbers)} scored items, "
+                    f"{row.cell.variant}, seed {seed}, {len(other.numbers)} others: the data have changed between the "
+                    "two. Remove the folder of the old one and run again."
+                )
+    numbers = [np.array([row.items[seed].numbers for seed in seeds], dtype=float) for row in (baseline, improved)]
     return paired_p_value(numbers[0], numbers[1], MEASURES[first.measure].score)

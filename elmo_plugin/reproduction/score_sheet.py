@@ -3,7 +3,7 @@
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from elmo_plugin.reproduction.results import Comparison, Row, compare
+from elmo_plugin.reproduction.results import Comparison, Gain, Row, compare
 from elmo_plugin.reproduction.sheet import Sheet
 
 COLUMNS = (
@@ -32,7 +32,8 @@ def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
     that are gone, in percent of them; p is that of `paired_p_value`; the weights are those that are trained.
     """
     compared = compare(rows)
-    return Sheet(title, COLUMNS, [texts(one) for one in compared], [record(one, bilm) for one in compared])
+    remarks = [remark for one in compared for remark in (*one.row.remarks, one.remark) if remark]
+    return Sheet(title, COLUMNS, list(map(texts, compared)), [record(one, bilm) for one in compared], remarks=remarks)
 
 
 def texts(compared: Comparison) -> List[str]:
@@ -45,11 +46,11 @@ def texts(compared: Comparison) -> List[str]:
         str(row.score or ""),
         str(len(row.found) or ""),
         f"{ours.absolute:+.1f}" if ours else "",
-        f"{-ours.relative:+.1f}%" if ours else "",
+        _errors(ours),
         p_text(compared.p_value),
-        _paper(row),
+        row.cell.printed,
         f"{papers.absolute:+.1f}" if papers else "",
-        f"{-papers.relative:+.1f}%" if papers else "",
+        _errors(papers),
         "" if row.parameters is None else f"{row.parameters:,}",
         "" if row.seconds is None else f"{row.seconds / 60:.1f}",
         ", ".join(short(commit) for commit in row.commits),
@@ -69,7 +70,7 @@ def record(compared: Comparison, bilm: str) -> Dict[str, Any]:
         "deviation": None if deviation is None or math.isnan(deviation) else deviation,
         "seeds": len(row.found),
         "gain": ours.absolute if ours else None,
-        "error_reduction": ours.relative if ours else None,
+        "error_reduction": ours.relative if ours and not math.isnan(ours.relative) else None,
         "p_value": compared.p_value,
         "paper": row.cell.paper,
         "paper_deviation": row.cell.paper_deviation,
@@ -89,11 +90,9 @@ def p_text(value: Optional[float]) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _paper(row: Row) -> str:
-    if row.cell.paper is None:
-        return ""
-    deviation = row.cell.paper_deviation
-    return f"{row.cell.paper:g}" + ("" if deviation is None else f" ± {deviation:g}")
+def _errors(gained: Optional[Gain]) -> str:
+    """What becomes of the baseline's errors; nothing where it has none."""
+    return "" if gained is None or math.isnan(gained.relative) else f"{-gained.relative:+.1f}%"
 
 
 def short(commit: str) -> str:

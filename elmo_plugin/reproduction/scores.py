@@ -33,5 +33,10 @@ def score(fractions: Sequence[float]) -> Score:
 
 
 def error_reduction(baseline: float, improved: float) -> float:
-    """Return how many percent of the baseline's errors are gone, as in table 1 of Peters et al. (2018)."""
+    """
+    Return how many percent of the baseline's errors are gone, as in table 1 of Peters et al. (2018); not a number where
+    it has none.
+    """
+    if baseline == 100:
+        return math.nan
     return 100 * (improved - baseline) / (100 - baseline)

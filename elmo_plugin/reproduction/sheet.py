@@ -27,6 +27,7 @@ class Sheet:
     rows : of as many texts as there are columns.
     records : the same rows as numbers, not rounded, by the names of what they are; None where there is none.
     texts : how many columns hold words, on the left; the others hold numbers.
+    remarks : what to know before the numbers are believed; below the table.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     records: Sequence[Mapping[str, Any]]
     texts: int = 3
+    remarks: Sequence[str] = ()
 
 
 def show(sheet: Sheet, console: Console) -> None:
@@ -46,6 +48,8 @@ def show(sheet: Sheet, console: Console) -> None:
     for row in sheet.rows:
         table.add_row(*row)
     console.print(table)
+    for remark in sheet.remarks:
+        console.print(remark, markup=False, highlight=False)
 
 
 def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
@@ -61,8 +65,9 @@ def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
 
 
 def markdown(sheet: Sheet) -> str:
-    """Return the title and a table."""
-    return f"{sheet.title}\n\n{markdown_table(sheet.columns, sheet.rows, sheet.texts)}\n"
+    """Return the title, a table and the remarks."""
+    remarks = "".join(f"\n- {remark}" for remark in sheet.remarks)
+    return f"{sheet.title}\n\n{markdown_table(sheet.columns, sheet.rows, sheet.texts)}\n" + (remarks and remarks + "\n")
 
 
 def latex(sheet: Sheet) -> str:

@@ -1,6 +1,7 @@
 """Run what is missing of a table."""
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
@@ -72,14 +73,14 @@ class Plan:
     # Parameters
 
     cells : of one table.
-    seeds : of each.
+    seeds : of each; None for those whose trainings are there.
     variables : of the experiments.
     folder : of all runs, of all tables.
     cache : where the layers of a frozen biLM are kept for all runs; None for no cache.
     """
 
     cells: Sequence[Cell]
-    seeds: Sequence[int]
+    seeds: Optional[Sequence[int]]
     variables: Mapping[str, str]
     folder: Path
     cache: Optional[Path] = None
@@ -95,7 +96,10 @@ class Plan:
             overrides[CALLBACKS_KEY] = [{"type": "elmo_layer_weights"}]
             if self.cache is not None:
                 overrides[CACHE_KEY] = str(self.cache)
-        return [Run(cell.config, seed, home / str(seed), self.variables, overrides) for seed in self.seeds]
+        seeds = self.seeds
+        if seeds is None:
+            seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
+        return [Run(cell.config, seed, home / str(seed), self.variables, overrides) for seed in seeds]
 
     def experiments(self) -> List[Tuple[str, Path]]:
         """The configurations, each with its task."""
@@ -119,17 +123,22 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
     left = [job for job in jobs if not job.is_done]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
+    elsewhere: List[Path] = []
     for number, job in enumerate(left):
         run = job.run
+        if job.needs in elsewhere:
+            say(f"{run.name}: waits for {job.needs}, which another process is at")
+            continue
         if job.needs is not None and not training.is_finished(job.needs):
             failures.append(f"{run.name}: needs {job.needs}, where no training is finished")
             continue
-        run.folder.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
-        if not lock.acquire(exclusive=True):
-            say(f"{run.name}: another process is at it")
-            continue
         try:
+            run.folder.parent.mkdir(parents=True, exist_ok=True)
+            if not lock.acquire(exclusive=True):
+                say(f"{run.name}: another process is at it")
+                elsewhere.append(run.folder)
+                continue
             if not training.is_finished(run.folder):
                 ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
@@ -137,7 +146,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
             if not job.is_done:
                 say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
                 job.score(lock.descriptors)
-        except TrainingError as error:
+        except (TrainingError, OSError) as error:  # a full disk stops one that is smaller less than a large one
             failures.append(f"{run.name}: {error}")
         finally:
             lock.release()
@@ -161,7 +170,8 @@ def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:
     seconds: Dict[Path, List[float]] = {}
     for run in runs:
         if training.is_finished(run.folder):
-            seconds.setdefault(run.config, []).append(training.collect(run.folder).seconds)
+            with suppress(TrainingError):  # whoever shows the table says so
+                seconds.setdefault(run.config, []).append(training.collect(run.folder).seconds)
     known = [value for values in seconds.values() for value in values]
     if not known:
         return ""

@@ -1,18 +1,24 @@
 """Run `allennlp train` and collect what came out."""
 
 import json
+import math
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.benchmark import machine
+from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.layer_mixes import places
+from elmo_plugin.reproduction.cells import resolve
+from elmo_plugin.reproduction.inputs import changed, inputs_of
 
 METRICS = "metrics.json"
 ARCHIVE = "model.tar.gz"
@@ -20,6 +26,8 @@ ARCHIVE = "model.tar.gz"
 RECORD = "run.json"
 #: of a score in `metrics.json`, by the part of the data
 PREFIXES = {"test": "test_", "development": "best_validation_"}
+#: the key of a configuration that names the data of a part
+DATA_KEYS = {"test": "test_data_path", "development": "validation_data_path"}
 
 
 class TrainingError(RuntimeError):
@@ -51,7 +59,7 @@ class Run:
         """The experiment and the seed, for people."""
         return f"{self.config.parent.name}/{self.config.stem}, seed {self.seed}"
 
-    def arguments(self, folder: Optional[Path] = None) -> List[str]:
+    def arguments(self, folder: Optional[Path] = None, recover: bool = False) -> List[str]:
         """Return the arguments of the `allennlp` program; `folder` is another one for the results."""
         seeds = dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), self.seed)
         return [
@@ -59,7 +67,7 @@ class Run:
             str(self.config),
             "-s",
             str(folder or self.folder),
-            "--force",
+            "--recover" if recover else "--force",
             "-o",
             json.dumps({**seeds, **self.overrides}),
         ]
@@ -82,6 +90,8 @@ class Result:
     mixes : of ELMo layers, where they were asked for; as `mixes_of` returns them.
     commit : of this package when the training began; None where that is not known.
     validated_by : the name of the score that chose the best epoch.
+    inputs : what the training has read, as `inputs_of` says it; empty where that is not known.
+    remark : what to know about the training before its score is believed; empty where there is nothing.
     """
 
     metrics: Mapping[str, Any]
@@ -89,6 +99,8 @@ class Result:
     mixes: Sequence[Dict[str, Any]] = ()
     commit: Optional[str] = None
     validated_by: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    remark: str = ""
 
     def score(self, split: str) -> float:
         """Return what the best epoch scores on the "test" or the "development" part, a fraction of one."""
@@ -100,7 +112,9 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
     Train, in a process of its own, which shows its progress.
 
     The results appear in the run's folder all at once, when the training is done; until then they are in a folder
-    beside it whose name ends in ".part".
+    beside it whose name ends in ".part". A training that was killed goes on behind its last epoch, with other random
+    numbers than if it had not been, which `run.json` says; one that went on to its end after this process was killed is
+    taken as it is.
 
     # Parameters
 
@@ -113,12 +127,36 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
     `TrainingError` where the program fails.
     """
     part = run.folder.with_name(run.folder.name + ".part")
-    record = {"commit": machine.commit(), "command": run.command_line()}
-    _allennlp(run.arguments(part), run, is_quiet, keep_open)
-    (part / RECORD).write_text(json.dumps(record, indent=2), encoding="utf-8")
+    begun = run.folder.with_name(f"{run.folder.name}.{RECORD}")
+    if not (begun.exists() and _is_whole(part)):
+        record = _record(run, part, begun)
+        run.folder.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(begun) as new:
+            new.write_text(json.dumps(record, indent=2), encoding="utf-8")
+        _allennlp(run.arguments(part, recover="recovered" in record), run, is_quiet, keep_open)
+    begun.replace(part / RECORD)
     if run.folder.exists():
         shutil.rmtree(run.folder)
     part.rename(run.folder)
+
+
+def _record(run: Run, part: Path, begun: Path) -> Dict[str, Any]:
+    """What is to be known about a training that begins; "recovered" where it goes on from what is left of one."""
+    commit, inputs = machine.commit(), inputs_of(run.config, run.variables)
+    if begun.exists() and any(part.glob("training_state_*")):
+        record: Dict[str, Any] = json.loads(begun.read_text(encoding="utf-8"))
+        if not changed(record["inputs"], inputs):
+            return {**record, "recovered": [*record.get("recovered", []), commit]}
+    return {"commit": commit, "command": run.command_line(), "inputs": inputs}
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a training came to its end, and its archive with it, which is written last."""
+    try:
+        with tarfile.open(folder / ARCHIVE) as members:
+            return (folder / METRICS).exists() and len(list(members)) > 0
+    except (OSError, EOFError, tarfile.TarError, zlib.error):
+        return False
 
 
 def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
@@ -129,7 +167,8 @@ def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
 
     `TrainingError` where the program fails.
     """
-    _allennlp(["elmo-tables", "items", str(run.folder), "--split", split], run, True, keep_open)
+    data = resolve(run.config, run.variables)[DATA_KEYS[split]]
+    _allennlp(["elmo-tables", "items", str(run.folder), "--split", split, "--data", data], run, True, keep_open)
 
 
 def score_text(run: Run, bilm: str, output: Path, keep_open: Sequence[int] = ()) -> None:
@@ -177,18 +216,41 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
     # Parameters
 
     with_mixes : read those of ELMo layers too, for which the model is loaded.
+
+    # Raises
+
+    `TrainingError` where the files are not what a training leaves.
     """
-    metrics = json.loads((folder / METRICS).read_text())
-    record = folder / RECORD
-    commit = json.loads(record.read_text(encoding="utf-8"))["commit"] if record.exists() else None
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return Result(
-        metrics,
-        seconds_of(metrics["training_duration"]),
-        mixes_of(load(folder / ARCHIVE).model, config["model"]) if with_mixes else [],
-        commit,
-        validation_metric(config),
-    )
+    try:
+        metrics, config, record = (_read(folder / name) for name in (METRICS, "config.json", RECORD))
+        return Result(
+            metrics,
+            seconds_of(metrics["training_duration"]),
+            mixes_of(load(folder / ARCHIVE).model, config["model"]) if with_mixes else [],
+            record.get("commit"),
+            validation_metric(config),
+            record.get("inputs", {}),
+            cut_short(metrics, config["trainer"]),
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainingError(
+            f"{folder}: not the results of a training ({error!r}). Remove it, and run again what it was."
+        ) from error
+
+
+def _read(path: Path) -> Dict[str, Any]:
+    """What a file says; nothing where it is not there, as records of trainings by hand."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.name != RECORD or path.exists() else {}
+
+
+def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:
+    """Say so where the last epoch was the last one allowed, and no patience was at its end: more might do better."""
+    last, best = metrics.get("epoch"), metrics.get("best_epoch")
+    if last is None or best is None or last + 1 < trainer.get("num_epochs", math.inf):
+        return ""
+    if last - best >= trainer.get("patience", 1):
+        return ""
+    return f"the best of {last + 1} epochs is number {best + 1}: more might do better"
 
 
 def validation_metric(config: Mapping[str, Any]) -> str:

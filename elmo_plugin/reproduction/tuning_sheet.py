@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.reproduction import training
-from elmo_plugin.reproduction.results import Row, collect, gain, p_value
+from elmo_plugin.reproduction.results import Row, against, collect
 from elmo_plugin.reproduction.score_sheet import p_text, short
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of
@@ -52,6 +52,11 @@ class TuningRow:
     commits: Sequence[str]
     scores: Dict[str, Row]
 
+    @property
+    def task(self) -> str:
+        """Of the tuning."""
+        return self.tuning.task
+
 
 def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
     """Read the results of what is finished."""
@@ -77,7 +82,9 @@ def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
     directions, with those of forward and backward behind it. The gain is in points; p is that of `paired_p_value`.
     """
     records = [record(row, bilm) for row in rows]
-    return Sheet(title, COLUMNS, [texts(*both) for both in zip(rows, records)], records, texts=2)
+    lines = [texts(*both) for both in zip(rows, records)]
+    remarks = [remark for row in rows for of_row in row.scores.values() for remark in of_row.remarks]
+    return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks)
 
 
 def texts(row: TuningRow, numbers: Mapping[str, Any]) -> List[str]:
@@ -116,10 +123,10 @@ def record(row: TuningRow, bilm: str) -> Dict[str, Any]:
         score = scores.get(moment)
         known[name] = None if score is None else score.mean
         known[f"{name}_deviation"] = None if score is None or math.isnan(score.deviation) else score.deviation
-    gained = gain(known["untuned"], known["tuned"])
+    compared = against(row.scores[BEFORE], row.scores[AFTER]) if row.scores else None
     known["seeds"] = min((len(one.found) for one in row.scores.values()), default=0)
-    known["gain"] = None if gained is None else gained.absolute
-    known["p_value"] = p_value(row.scores[BEFORE], row.scores[AFTER]) if row.scores else None
+    known["gain"] = compared.ours.absolute if compared and compared.ours else None
+    known["p_value"] = compared.p_value if compared else None
     return {**known, "seconds": row.seconds, "commit": " ".join(row.commits), "bilm": bilm}
 
 

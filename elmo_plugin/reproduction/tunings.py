@@ -107,12 +107,12 @@ class TuningPlan:
     # Parameters
 
     tunings : of the table.
-    seeds : of each task's model.
+    seeds : of each task's model; None for those whose trainings are there.
     variables, folder, cache : as in `Plan`.
     """
 
     tunings: Sequence[Tuning]
-    seeds: Sequence[int]
+    seeds: Optional[Sequence[int]]
     variables: Mapping[str, str]
     folder: Path
     cache: Optional[Path] = None
@@ -129,7 +129,9 @@ class TuningPlan:
 
     def task_plan(self, tuning: Tuning, moment: str) -> Plan:
         """The trainings of the task's model with the biLM before or after the tuning; none where it has no model."""
-        bilm = self.variables["BILM"] if moment == BEFORE else str(self.run_of(tuning).folder / training.ARCHIVE)
+        # By its whole path, which is in the name of the task's training.
+        tuned = (self.run_of(tuning).folder / training.ARCHIVE).absolute()
+        bilm = self.variables["BILM"] if moment == BEFORE else str(tuned)
         cells = [] if tuning.cell is None else [tuning.cell]
         return Plan(cells, self.seeds, {**self.variables, "BILM": bilm}, self.folder, self.cache)
 

@@ -40,6 +40,21 @@ def test_missing_data_are_named_with_where_to_get_them(tmp_path, monkeypatch):
     assert "sst" not in text  # public
 
 
+def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch):
+    task_data.write(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match="srl: missing\n  the program perl"):
+        run(monkeypatch, "check", "table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt")
+
+
+@pytest.mark.parametrize("seeds", ["0", "-1", "two"])
+def test_no_number_of_trainings(seeds, tmp_path, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "run", "table1", "--seeds", seeds)
+
+    assert "argument --seeds" in capsys.readouterr().err
+
+
 def test_data_that_are_there(tmp_path, monkeypatch, capsys):
     task_data.write(tmp_path)
     run(monkeypatch, "check", "table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt")
@@ -71,7 +86,7 @@ def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, 
     assert trained == [f"table1/ner_{kind}, seed {seed}" for seed in (1, 2) for kind in ("baseline", "elmo")]
     text = (tmp_path / "runs" / "small" / "table1.md").read_text()
     line = (
-        "| ner | elmo | test | 60.0 ± 0.0 | 2 | +10.0 | -20.0% | <0.001 | 92.22 ± 0.1 | +2.1 | -21.0% | 1,234 | 2.0 |"
+        "| ner | elmo | test | 60.0 ± 0.0 | 2 | +10.0 | -20.0% | <0.001 | 92.22 ± 0.10 | +2.1 | -21.0% | 1,234 | 2.0 |"
     )
     assert line in text
     assert "92.22" in capsys.readouterr().out
@@ -134,8 +149,9 @@ def test_items_of_a_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(items, "evaluate", lambda *arguments: asked.append(arguments) or some_items([1, 1, 0, 1]))
 
     run(monkeypatch, "items", tmp_path, "--split", "development")
+    run(monkeypatch, "items", tmp_path, "--data", "there")
 
-    assert asked == [(tmp_path, "development")]
+    assert asked == [(tmp_path, "development", None), (tmp_path, "test", "there")]
     assert f"4 items, accuracy 75.0: {tmp_path}/items_development.json" in capsys.readouterr().out
 
 

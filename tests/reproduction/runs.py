@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from elmo_plugin.reproduction import items, training
 from elmo_plugin.reproduction.items import Items
@@ -11,16 +11,27 @@ from elmo_plugin.reproduction.items import Items
 MIX = {"place": "input", "layers": [0, 1, 2], "weights": [0.2, 0.7, 0.1], "gamma": 1.5}
 
 
-def leave_result(folder: Path, score: float, seconds: float = 60.0, commit: Optional[str] = "0123456789abcdef") -> None:
-    """Leave a score of the test and of the development part."""
+def leave_result(
+    folder: Path,
+    score: float,
+    seconds: float = 60.0,
+    commit: Optional[str] = "0123456789abcdef",
+    inputs: Optional[Dict[str, str]] = None,
+    epochs: Tuple[int, int] = (0, 5),
+    trainer: Optional[Dict[str, Any]] = None,
+) -> None:
+    """Leave a score of the test and of the development part; `epochs` are the best one and the last."""
     folder.mkdir(parents=True)
     (folder / training.ARCHIVE).write_text("")
-    (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy"}}))
+    (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy", **(trainer or {})}}))
     duration = f"0:{int(seconds // 60):02}:{seconds % 60:04.1f}"
-    metrics = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}
+    metrics: Dict[str, Any] = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}
+    metrics.update(zip(("best_epoch", "epoch"), epochs))
     (folder / training.METRICS).write_text(json.dumps(metrics))
     if commit is not None:
-        (folder / training.RECORD).write_text(json.dumps({"commit": commit, "command": "allennlp train"}))
+        (folder / training.RECORD).write_text(
+            json.dumps({"commit": commit, "command": "allennlp train", "inputs": inputs or {}})
+        )
 
 
 def some_items(right: Sequence[int], **changes: Any) -> Items:

@@ -21,8 +21,8 @@ def test_what_a_cell_says():
     cells = cells_of("table1", EXPERIMENTS, ["ner"])
 
     assert cells == [
-        Cell(EXPERIMENTS / "table1/ner_baseline.jsonnet", "ner", "baseline", "test", 90.15),
-        Cell(EXPERIMENTS / "table1/ner_elmo.jsonnet", "ner", "elmo", "test", 92.22, 0.1),
+        Cell(EXPERIMENTS / "table1/ner_baseline.jsonnet", "ner", "baseline", "test", 90.15, printed="90.15"),
+        Cell(EXPERIMENTS / "table1/ner_elmo.jsonnet", "ner", "elmo", "test", 92.22, 0.1, printed="92.22 ± 0.10"),
     ]
 
 

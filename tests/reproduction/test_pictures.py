@@ -19,17 +19,17 @@ def cell(variant, percent=100.0, paper=None, task="snli"):
 
 
 SCORES = [
-    Row(cell("baseline", paper=88.0), [0.6]),
-    Row(cell("elmo", paper=88.7), [0.65, 0.7]),
+    Row(cell("baseline", paper=88.0), {1: 0.6}),
+    Row(cell("elmo", paper=88.7), {1: 0.65, 2: 0.7}),
     Row(cell("elmo", paper=92.2, task="ner")),
 ]
 FRACTIONS = [
-    Row(cell(f"{kind}_{percent}", percent), [0.5, 0.52] if percent < 100 else [0.8])
+    Row(cell(f"{kind}_{percent}", percent), {1: 0.5, 2: 0.52} if percent < 100 else {1: 0.8})
     for percent in (0.1, 1.0, 100.0)
     for kind in ("baseline", "elmo")
 ]
 LAYERS = [
-    Row(cell("elmo", task=task), items={Path("1"): some_items([1], mixes=mixes)})
+    Row(cell("elmo", task=task), items={1: some_items([1], mixes=mixes)})
     for task, mixes in (("ner", [MIX]), ("snli", [MIX, {**MIX, "place": "output"}]))
 ]
 ALL = [("table1", SCORES), ("figure1", FRACTIONS), ("figure2", LAYERS)]

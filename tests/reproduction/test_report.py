@@ -16,7 +16,7 @@ from elmo_plugin.reproduction.tuning_sheet import TuningRow
 from elmo_plugin.reproduction.tunings import Tuning
 from tests.reproduction.runs import some_items
 
-ROWS = [Row(Cell(Path("x"), "ner", "elmo", "test"), [0.5], items={Path("1"): some_items([1])})]
+ROWS = [Row(Cell(Path("x"), "ner", "elmo", "test"), {1: 0.5}, items={1: some_items([1])})]
 
 
 @pytest.mark.parametrize("table,words", [("table1", "50.0"), ("figure2", "0.70")])
@@ -27,7 +27,7 @@ def test_every_form_is_written(table, words, tmp_path):
     paths = report(table, ROWS, "small", "original", tmp_path, console)
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex", ".png"]
-    assert all(path.stem == table and path.exists() for path in paths)
+    assert all(path.stem == f"{table}-original" and path.exists() for path in paths)
     assert f"{table}, small scale, biLM original" in console.export_text(clear=False)
     assert words in console.export_text() and words in paths[0].read_text()
 
@@ -35,10 +35,12 @@ def test_every_form_is_written(table, words, tmp_path):
 def test_table_7_has_no_picture(tmp_path):
     tuning = Tuning(Path("x"), "ner", "", 103.2, 46.3)
 
-    paths = report("table7", [TuningRow(tuning, {}, None, [], {})], "small", "bilm.th", tmp_path, Console())
+    paths = report("table7", [TuningRow(tuning, {}, None, [], {})], "small", "some/b?lm.th", tmp_path, Console())
 
-    assert [path.name for path in paths] == ["table7.md", "table7.csv", "table7.tex"]
-    assert "table7, small scale, biLM bilm.th: perplexity" in paths[0].read_text() and "103.2" in paths[0].read_text()
+    assert [path.name for path in paths] == [f"table7-b_lm.th.{suffix}" for suffix in ("md", "csv", "tex")]
+    assert (
+        "table7, small scale, biLM some/b?lm.th: perplexity" in paths[0].read_text() and "103.2" in paths[0].read_text()
+    )
 
 
 def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monkeypatch, capsys):
@@ -48,3 +50,14 @@ def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monk
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex"]
     assert "no picture: a plot needs matplotlib" in capsys.readouterr().out
+
+
+def test_tasks_to_print_are_not_all_that_is_written(tmp_path):
+    rows = [*ROWS, Row(Cell(Path("x"), "sst", "elmo", "test"), {1: 0.6}, remarks=["sst: a remark"])]
+    console = Console(record=True, width=200)
+
+    text = report("table1", rows, "small", "builtin", tmp_path, console, ["ner"])[0].read_text()
+
+    assert "50.0" in console.export_text(clear=False) and "60.0" not in console.export_text()
+    assert "50.0" in text and "60.0" in text and "\n- sst: a remark\n" in text
+    assert (tmp_path / "table1.csv").exists()

@@ -127,6 +127,33 @@ def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
     assert time_left(runs, runs) == ", about 3:00 hours left"
 
 
+def test_a_full_disk_is_a_failure_that_stops_nothing(tmp_path, trained, monkeypatch):
+    def train(run, keep_open):
+        trained.append(run)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tables.training, "train", train)
+    failures = run_missing(plan(tmp_path).jobs(), print)
+
+    assert len(trained) == len(failures) == 8 and "No space left" in failures[0]
+
+
+def test_what_needs_a_training_of_another_process_waits_for_it(tmp_path, trained):
+    first, second, *_ = plan(tmp_path).runs_of(plan(tmp_path).cells[0])
+    first.folder.parent.mkdir(parents=True)
+    lock = FileLock(first.folder.with_name("1.lock"))
+    assert lock.acquire(exclusive=True)
+    said = []
+
+    jobs = [tables.ItemsJob(first, "test"), tables.ItemsJob(second, "test", needs=first.folder)]
+    assert run_missing(jobs, said.append) == [] and trained == []
+    assert f"table2/snli_baseline, seed 2: waits for {first.folder}, which another process is at" in said
+
+    lock.release()
+    other = tmp_path / "nothing"
+    assert "needs" in run_missing([tables.ItemsJob(second, "test", needs=other)], said.append)[0]
+
+
 def test_time_left_is_said(tmp_path, trained):
     said = []
     run_missing(plan(tmp_path, table="table3", seeds=[1]).jobs(), said.append)

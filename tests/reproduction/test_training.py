@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
@@ -30,6 +31,10 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training.subprocess, "run", run)
     monkeypatch.setattr(training.machine, "commit", lambda: "abc123")
+    monkeypatch.setattr(training, "inputs_of", lambda config, variables: {"data": variables["SST_DATA"]})
+    monkeypatch.setattr(
+        training, "resolve", lambda config, variables: {"validation_data_path": "d", "test_data_path": "t"}
+    )
     return taken
 
 
@@ -70,7 +75,7 @@ def test_results_appear_when_they_are_complete(calls: List[Dict[str, Any]]) -> N
     assert (RUN.folder / training.METRICS).read_text() == "of call 1"
     assert Path("runs/x.part", training.METRICS).read_text() == "of call 2"
     record = json.loads((RUN.folder / training.RECORD).read_text())
-    assert record == {"commit": "abc123", "command": RUN.command_line()}
+    assert record == {"commit": "abc123", "command": RUN.command_line(), "inputs": {"data": "my data"}}
 
 
 def test_what_an_old_training_left_unfinished_makes_way(calls: List[Dict[str, Any]]) -> None:
@@ -83,12 +88,74 @@ def test_what_an_old_training_left_unfinished_makes_way(calls: List[Dict[str, An
     assert sorted(path.name for path in RUN.folder.iterdir()) == [training.METRICS, training.RECORD]
 
 
+def leave_unfinished(is_whole: bool = False, data: str = "my data") -> None:
+    """What a training leaves whose process, or whose parent, was killed."""
+    part = Path("runs/x.part")
+    part.mkdir(parents=True)
+    (part / "training_state_e1_b0.th").write_text("")
+    Path("runs/x.run.json").write_text(json.dumps({"commit": "old", "command": "", "inputs": {"data": data}}))
+    (part / "weights.th").write_bytes(b"x" * 10_000)
+    with tarfile.open(part / training.ARCHIVE, "w:gz") as archive:
+        archive.add(part / "weights.th", "weights.th")
+    (part / training.METRICS).write_text("of the old one")
+    if not is_whole:
+        content = (part / training.ARCHIVE).read_bytes()
+        (part / training.ARCHIVE).write_bytes(content[: len(content) // 2])
+
+
+def test_a_training_that_outlived_its_parent_is_taken_as_it_is(calls: List[Dict[str, Any]]) -> None:
+    leave_unfinished(is_whole=True)
+
+    training.train(RUN)
+
+    assert calls == [] and (RUN.folder / training.METRICS).read_text() == "of the old one"
+    assert json.loads((RUN.folder / training.RECORD).read_text())["commit"] == "old"
+    assert sorted(path.name for path in RUN.folder.parent.iterdir()) == ["x"]
+
+
+def test_a_training_that_was_killed_goes_on_and_says_so(calls: List[Dict[str, Any]]) -> None:
+    leave_unfinished()
+
+    training.train(RUN)
+
+    assert "--recover" in calls[0]["command"] and "--force" not in calls[0]["command"]
+    record = json.loads((RUN.folder / training.RECORD).read_text())
+    assert (record["commit"], record["recovered"]) == ("old", ["abc123"])
+
+
+def test_a_training_on_other_data_begins_anew(calls: List[Dict[str, Any]]) -> None:
+    leave_unfinished(data="other data")
+
+    training.train(RUN)
+
+    assert "--force" in calls[0]["command"]
+    record = json.loads((RUN.folder / training.RECORD).read_text())
+    assert (record["commit"], "recovered" in record) == ("abc123", False)
+
+
+@pytest.mark.parametrize(
+    "best,last,trainer,is_short",
+    [
+        (8, 9, {"num_epochs": 10, "patience": 2}, True),
+        (7, 9, {"num_epochs": 10, "patience": 2}, False),
+        (5, 7, {"num_epochs": 10, "patience": 2}, False),
+        (9, 9, {"num_epochs": 10}, True),
+        (8, 9, {"num_epochs": 10}, False),
+    ],
+)
+def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_short: bool) -> None:
+    """The cap came before the patience was at its end."""
+    assert bool(training.cut_short({"best_epoch": best, "epoch": last}, trainer)) == is_short
+
+
 def test_items_are_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
     """Its failure names the command."""
     training.evaluate(RUN, "development")
 
-    assert calls[0]["command"][3:] == ["elmo-tables", "items", "runs/x", "--split", "development"]
-    with pytest.raises(TrainingError, match="code 1; .* It was: allennlp elmo-tables items runs/x --split test"):
+    assert calls[0]["command"][3:] == ["elmo-tables", "items", "runs/x", "--split", "development", "--data", "d"]
+    with pytest.raises(
+        TrainingError, match="code 1; .* It was: allennlp elmo-tables items runs/x --split test --data t"
+    ):
         training.evaluate(RUN, "test")
 
 

@@ -39,8 +39,11 @@ def test_table_without_any_result_shows_the_paper():
 
 
 def test_table_with_results():
-    wrong, right = ({Path("1"): some_items(values)} for values in ([0] * 14, [1] * 14))
-    scores = {"before": Row(CELL, [0.80, 0.82], 60.0, ["a"], wrong), "after": Row(CELL, [0.84], 60.0, ["a"], right)}
+    wrong, right = ({1: some_items(values)} for values in ([0] * 14, [1] * 14))
+    scores = {
+        "before": Row(CELL, {1: 0.80, 2: 0.82}, 60.0, ["a"], wrong),
+        "after": Row(CELL, {1: 0.84}, 60.0, ["a"], right),
+    }
     found = {"before": scored(150.0), "after": scored(60.25)}
     sheet = tuning_sheet("A title", [TuningRow(NER, found, 90.0, ["0123456789ab-dirty"], scores)], "bilm")
 
@@ -55,14 +58,14 @@ def test_table_with_results():
         "81.0 ± 1.4",
         "84.0",
         "1",
-        "+3.0",
+        "+4.0",
         "<0.001",
         "1.5",
         "012345678-dirty",
     ]
     (numbers,) = sheet.records
     assert (numbers["forward_before"], numbers["mean_after_low"], numbers["mean_after_high"]) == (149.0, 55.25, 65.25)
-    assert (numbers["untuned"], numbers["gain"], numbers["seeds"]) == (pytest.approx(81), pytest.approx(3), 1)
+    assert (numbers["untuned"], numbers["gain"], numbers["seeds"]) == (pytest.approx(81), pytest.approx(4), 1)
     assert numbers["untuned_deviation"] == pytest.approx(2**0.5) and numbers["tuned_deviation"] is None
     assert (numbers["tuning_seed"], numbers["seconds"], numbers["bilm"]) == (1, 90.0, "bilm")
 
@@ -97,5 +100,5 @@ def test_what_is_finished_is_collected(tmp_path):
         "after": 4.0,
     }
     assert (of_ner.seconds, of_ner.commits) == (pytest.approx(75), ["a", "b"])
-    assert (list(of_ner.scores["before"].found), of_ner.scores["after"].found) == ([0.5], [])
+    assert (of_ner.scores["before"].found, of_ner.scores["after"].found) == ({1: 0.5}, {})
     assert of_srl == TuningRow(srl, {}, None, [], {})

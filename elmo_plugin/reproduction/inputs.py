@@ -1,0 +1,61 @@
+"""What a training reads, by its content: the names in a configuration do not say what is behind them."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Dict, List, Mapping
+
+from elmo_plugin.reproduction.cells import resolve
+from elmo_plugin.reproduction.data_sets import WEIGHTS, WORD_VECTORS, found_at, named_in
+
+_KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
+_BLOCK = 1 << 20
+
+
+def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
+    """
+    Describe what an experiment reads.
+
+    # Returns
+
+    A digest of the content by what it is of: "data", "word vectors", "biLM". What is not there, or is named by an
+    address, which this does not fetch, is left out.
+    """
+    contents: Dict[str, List[str]] = {}
+    for key, name in sorted(set(named_in(resolve(config, variables)))):
+        digests = [_digest(path, *_state(path)) for path in _files_of(key, name)]
+        contents.setdefault(_KINDS.get(key, "data"), []).extend(digests)
+    return {kind: _hash("".join(digests).encode()).hexdigest() for kind, digests in contents.items() if digests}
+
+
+def changed(recorded: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
+    """Name what is not what it was, as far as both are known."""
+    return [kind for kind, digest in recorded.items() if now.get(kind, digest) != digest]
+
+
+def _files_of(key: str, name: str) -> List[Path]:
+    if key != WEIGHTS:
+        return [file for path in found_at(name) for file in (sorted(path.rglob("*")) or [path]) if file.is_file()]
+    from elmo_plugin.formats import pretrained
+    from elmo_plugin.formats.sources import files_of
+
+    return [pretrained.builtin()] if name == pretrained.BUILTIN else sorted(set(files_of(name)))
+
+
+def _state(path: Path) -> List[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+@lru_cache(maxsize=None)
+def _digest(path: Path, size: int, modified: int) -> str:
+    """Of a file in one state, so that it is read once for all trainings of a table."""
+    digest = _hash()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(_BLOCK), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _hash(content: bytes = b"") -> hashlib.blake2b:
+    return hashlib.blake2b(content, digest_size=16)
