@@ -17,7 +17,7 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
 
     corpus : files, a folder or a pattern; one tokenised sentence a line.
     target : the file; it is there when it is complete.
-    epochs, min_count, workers : of gensim's Word2Vec. More than one worker makes vectors that differ a little each time.
+    epochs, min_count, workers : of gensim's Word2Vec; with more than one worker vectors differ a little each time.
 
     # Returns
 
