@@ -5,12 +5,10 @@ The cells of tables and figures are built and take a step at both scales, each t
 trained, archived and loaded.
 """
 
-import gzip
 import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
@@ -24,17 +22,16 @@ from allennlp.commands.train import TrainModel, train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
 from allennlp.common.util import prepare_environment  # noqa: E402
 
-from elmo_plugin.formats import read_weights, write_weights  # noqa: E402
 from elmo_plugin.reproduction import items, training  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
 from tests import task_data  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("data")
 
 ROOT = Path(__file__).parent.parent.parent / "experiments"
 CONFIGS = sorted(ROOT.rglob("*.jsonnet"))
 CELLS = [path for path in CONFIGS if path.parent.name.startswith(("table", "figure"))]
 configs = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.relative_to(ROOT).as_posix())
-
-TEXT = "The cat sat on the mat .\nNobody saw it .\n" * 40
 
 SMALLER: Dict[str, Dict[str, Any]] = {
     **dict.fromkeys(
@@ -49,27 +46,6 @@ SMALLER: Dict[str, Dict[str, Any]] = {
         "trainer.num_epochs": 1,
     },
 }
-
-
-@pytest.fixture(scope="module")
-def bilm(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The built-in biLM with a vocabulary and a softmax."""
-    path = tmp_path_factory.mktemp("bilm") / "bilm.safetensors"
-    words = ["<S>", "</S>", "<UNK>", "the", "cat", "sat", "saw"]
-    softmax = {"weight": torch.zeros(len(words), 128), "bias": torch.zeros(len(words))}
-    write_weights(replace(read_weights("builtin"), softmax=softmax, vocabulary=words), path)
-    return str(path)
-
-
-@pytest.fixture(autouse=True)
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
-    """Put small files where the variables of the experiments point."""
-    variables = task_data.write(tmp_path)
-    for name in ("train-000", "heldout"):
-        (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
-    variables.update(SST_DATA=str(tmp_path / "sst"), LM_DATA=str(tmp_path), BILM=bilm, BILM_DIM="256", SCALE="small")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
 
 
 def test_experiments_are_found() -> None:

@@ -1,0 +1,34 @@
+"""What the tests of the experiments stand on: a biLM and small data where the variables of the experiments point."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmo_plugin.formats import read_weights, write_weights
+from tests import task_data
+
+TEXT = "The cat sat on the mat .\nNobody saw it .\n" * 40
+
+
+@pytest.fixture(scope="session")
+def bilm(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The built-in biLM with a vocabulary and a softmax."""
+    path = tmp_path_factory.mktemp("bilm") / "bilm.safetensors"
+    words = ["<S>", "</S>", "<UNK>", "the", "cat", "sat", "saw"]
+    softmax = {"weight": torch.zeros(len(words), 128), "bias": torch.zeros(len(words))}
+    write_weights(replace(read_weights("builtin"), softmax=softmax, vocabulary=words), path)
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
+    """Put small files where the variables of the experiments point."""
+    variables = task_data.write(tmp_path)
+    for name in ("train-000", "heldout"):
+        (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    variables.update(SST_DATA=str(tmp_path / "sst"), LM_DATA=str(tmp_path), BILM=bilm, BILM_DIM="256", SCALE="small")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
