@@ -1,11 +1,12 @@
 """Sentences and phrases of the Stanford Sentiment Treebank."""
 
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Union
 
 from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import Field, LabelField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer
+from allennlp.data.tokenizers import SpacyTokenizer, Tokenizer
 from nltk.tree import Tree
 from overrides import overrides
 
@@ -27,17 +28,22 @@ class SstPhrasesReader(DatasetReader):
     token_indexers : of the words, `SingleIdTokenIndexer` under "tokens" by default.
     min_phrase_tokens : read phrases of at least so many tokens beside the whole sentences, which are read whatever
         their length; none: no phrases.
+    tokenizer : of text that is not split into words yet, as the predictor `text_classifier` passes it on; spaCy's rules
+        by default, which need no model. The files are split already.
     """
 
     def __init__(
         self,
         token_indexers: Optional[Dict[str, TokenIndexer]] = None,
         min_phrase_tokens: Optional[int] = None,
+        tokenizer: Optional[Tokenizer] = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs)
         self._token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
         self._min_phrase_tokens = min_phrase_tokens
+        # The predictor looks for this name.
+        self._tokenizer = tokenizer or SpacyTokenizer(language="blank:en", pos_tags=False)
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
@@ -54,16 +60,17 @@ class SstPhrasesReader(DatasetReader):
                     yield phrase
 
     @overrides(check_signature=False)
-    def text_to_instance(self, tokens: List[str], label: Optional[str] = None) -> Instance:
+    def text_to_instance(self, tokens: Union[str, List[str]], label: Optional[str] = None) -> Instance:
         """
         Make an instance.
 
         # Parameters
 
-        tokens : the words.
+        tokens : the words, or the text that they are in.
         label : "0" (very negative) to "4" (very positive).
         """
-        fields: Dict[str, Field] = {"tokens": TextField([Token(token) for token in tokens])}
+        words = self._tokenizer.tokenize(tokens) if isinstance(tokens, str) else [Token(token) for token in tokens]
+        fields: Dict[str, Field] = {"tokens": TextField(words)}
         if label is not None:
             fields["label"] = LabelField(label)
         return Instance(fields)

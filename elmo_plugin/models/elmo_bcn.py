@@ -22,5 +22,7 @@ class ElmoBcn(BiattentiveClassificationNetwork):
     kwargs : the other parameters of `bcn`.
     """
 
+    default_predictor = "text_classifier"
+
     def __init__(self, vocab: Vocabulary, pre_encode_feedforward: Seq2SeqEncoder, **kwargs: Any) -> None:
         super().__init__(vocab, pre_encode_feedforward=pre_encode_feedforward, **kwargs)

@@ -1,13 +1,15 @@
 """Tests of the reader of the Stanford Sentiment Treebank."""
 
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import List, Optional, Tuple, Union
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("allennlp")
+
+from allennlp.data.tokenizers import WhitespaceTokenizer  # noqa: E402
 
 from elmo_plugin.dataset_readers.sst_phrases import SstPhrasesReader, unescape  # noqa: E402
 from elmo_plugin.demo.reviews import Review, tree  # noqa: E402
@@ -52,6 +54,17 @@ def test_words_lose_the_escapes_of_the_treebank(tmp_path: Path) -> None:
     words = r"-LRB- `` 9\/10 '' -RRB- `so' \*\*\* bad--LRB-"
 
     assert read(tmp_path, f"(2 {words})") == [("2", '( " 9/10 " ) `so\' *** bad-(')]
+
+
+def test_text_is_split_as_its_predictor_needs_it() -> None:
+    """By spaCy's rules, or as the configuration says; words stay as they are."""
+
+    def words(reader: SstPhrasesReader, text: Union[str, List[str]]) -> List[str]:
+        return [token.text for token in reader.text_to_instance(text)["tokens"].tokens]
+
+    assert words(SstPhrasesReader(), "It's (not) good.") == ["It", "'s", "(", "not", ")", "good", "."]
+    assert words(SstPhrasesReader(tokenizer=WhitespaceTokenizer()), "It's good.") == ["It's", "good."]
+    assert words(SstPhrasesReader(), ["It's", "good."]) == ["It's", "good."]
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=["Cs", "Z", "Cc", "Cf"]), min_size=1), min_size=1))

@@ -23,6 +23,17 @@ def bilm(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.fixture(scope="session")
+def spacy_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A spaCy model that knows where sentences end, and two verbs: those that know more are not on PyPI."""
+    path = tmp_path_factory.mktemp("spacy") / "en_two_verbs"
+    model = pytest.importorskip("spacy").blank("en")
+    model.add_pipe("sentencizer")
+    model.add_pipe("attribute_ruler").add(patterns=[[{"LOWER": {"IN": ["saw", "liked"]}}]], attrs={"POS": "VERB"})
+    model.to_disk(path)
+    return str(path)
+
+
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
     """Put small files where the variables of the experiments point."""

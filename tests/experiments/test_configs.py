@@ -25,6 +25,7 @@ from allennlp.common.util import prepare_environment  # noqa: E402
 from elmo_plugin.reproduction import items, training  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
 from tests import task_data  # noqa: E402
+from tests.experiments import predictions  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("data")
 
@@ -156,9 +157,17 @@ def missing_gradients(model: torch.nn.Module) -> List[str]:
     ],
 )
 def test_cell_trains_saves_and_loads(
-    task: str, number: int, places: List[str], scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: str,
+    number: int,
+    places: List[str],
+    scale: str,
+    spacy_model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As `allennlp train` does it; what was archived scores the items again as it did, one by one."""
+    """
+    As `allennlp train` does it; what was archived scores the items again as it did, one by one, and predicts.
+    """
     monkeypatch.setenv("SCALE", scale)
     params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet", tmp_path)
     train_model(params, str(tmp_path / "run"))
@@ -172,3 +181,4 @@ def test_cell_trains_saves_and_loads(
         assert len(found.numbers) == expected + (task == "coref" and scale == "paper")
         assert 0 < found.parameters["trained"] < found.parameters["all"]
         assert [mix["place"] for mix in found.mixes] == places
+    predictions.check(task, tmp_path / "run" / training.ARCHIVE, spacy_model)

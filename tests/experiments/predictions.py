@@ -1,0 +1,94 @@
+"""What `allennlp predict` makes of an archive of each task, from what a person gives it."""
+
+import json
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NamedTuple
+
+import pytest
+from allennlp.common import JsonDict
+from allennlp.predictors import Predictor
+
+from elmo_plugin.reproduction import training
+
+TEXT = "The cat saw Bonn. It liked it."
+WORDS = ["The", "cat", "saw", "Bonn", ".", "It", "liked", "it", "."]
+
+
+class Case(NamedTuple):
+    """
+    A task and its predictor.
+
+    # Parameters
+
+    predictor : of AllenNLP.
+    needs_spacy : it cuts text by a spaCy model of its own, "en_core_web_sm" where nothing is said.
+    inputs : two of them.
+    is_sound : of the output of the first input.
+    """
+
+    predictor: str
+    needs_spacy: bool
+    inputs: List[JsonDict]
+    is_sound: Callable[[JsonDict], bool]
+
+
+def _roles_are_sound(output: JsonDict) -> bool:
+    frames = output["verbs"]
+    return (
+        output["words"] == WORDS
+        and [frame["verb"] for frame in frames] == ["saw", "liked"]
+        and all(len(frame["tags"]) == len(WORDS) for frame in frames)
+    )
+
+
+def _clusters_are_sound(output: JsonDict) -> bool:
+    mentions = [mention for cluster in output["clusters"] for mention in cluster]
+    return output["document"] == WORDS and all(0 <= first <= last < len(WORDS) for first, last in mentions)
+
+
+CASES: Dict[str, Case] = {
+    "coref": Case(
+        "coreference_resolution", True, [{"document": TEXT}, {"document": "Nobody sleeps."}], _clusters_are_sound
+    ),
+    "ner": Case(
+        "sentence_tagger",
+        True,
+        [{"sentence": TEXT}, {"sentence": "It did."}],
+        lambda output: output["words"] == WORDS and len(output["tags"]) == len(WORDS),
+    ),
+    "snli": Case(
+        "textual_entailment",
+        False,
+        [{"premise": "A man sleeps.", "hypothesis": text} for text in ("He does.", "No.")],
+        lambda output: output["label"] in ("entailment", "neutral", "contradiction"),
+    ),
+    "squad": Case(
+        "reading_comprehension",
+        False,
+        [{"passage": TEXT, "question": text} for text in ("Who?", "What is it?")],
+        lambda output: output["best_span_str"] != "" and output["best_span_str"] in TEXT,
+    ),
+    "srl": Case("semantic_role_labeling", True, [{"sentence": TEXT}, {"sentence": "No verb."}], _roles_are_sound),
+    "sst": Case(
+        "text_classifier",
+        False,
+        [{"sentence": "It's a wonderful (but long) film."}, {"sentence": "No."}],
+        lambda output: output["label"] in list("01234") and sum(output["class_probabilities"]) == pytest.approx(1.0),
+    ),
+}
+
+
+def check(task: str, archive: Path, spacy_model: str) -> None:
+    """Let the predictor that the model of an archive names make outputs one by one and together, as lines of JSON."""
+    case = CASES[task]
+    arguments: Dict[str, Any] = {"language": spacy_model} if case.needs_spacy else {}
+    predictor = Predictor.from_archive(training.load(archive), extra_args=arguments)
+    assert type(predictor) is Predictor.by_name(case.predictor)
+
+    alone = [predictor.predict_json(dict(inputs)) for inputs in case.inputs]
+    together = predictor.predict_batch_json([dict(inputs) for inputs in case.inputs])
+
+    for outputs in (alone, together):
+        lines = [json.loads(predictor.dump_line(output)) for output in outputs]
+        assert len(lines) == 2
+        assert case.is_sound(lines[0]), lines[0]
