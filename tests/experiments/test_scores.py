@@ -7,15 +7,18 @@ import pytest
 for part in ("coref", "rc", "structured_prediction"):
     pytest.importorskip(f"allennlp_models.{part}")
 
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from allennlp.data import Vocabulary  # noqa: E402
 from allennlp.training.metrics import SpanBasedF1Measure  # noqa: E402
-from allennlp_models.coref.metrics.conll_coref_scores import Scorer  # noqa: E402
+from allennlp_models.coref.metrics.conll_coref_scores import ConllCorefScores, Scorer  # noqa: E402
 from allennlp_models.rc.metrics import SquadEmAndF1  # noqa: E402
 from allennlp_models.structured_prediction.metrics.srl_eval_scorer import (  # noqa: E402
     DEFAULT_SRL_EVAL_PATH,
     SrlEvalScorer,
 )
+
+from elmo_plugin.reproduction.measures import MEASURES  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -81,3 +84,55 @@ def test_coreference():
         f1[name] = scorer.get_f1()
 
     assert f1 == {"muc": pytest.approx(2 / 3), "b_cubed": pytest.approx(11 / 15), "ceafe": pytest.approx(4 / 5)}
+
+
+#: of each document the gold clusters and those found, mentions as letters; precision, recall and F1 of the three scores
+DOCUMENTS = {
+    # One mention on the wrong side; two mentions missed and two that are none; nothing found; nothing there.
+    # MUC, links: found 2 of 3, 1 of 2, 0 of 0, 0 of 1, together 3 of 6; there 2 of 3, 1 of 3, 0 of 1, together 3 of 7.
+    # B-cubed, mentions: found (4/2 + (1 + 4)/3) of 5, 4/2 of 4, 0 of 0, 0 of 2, together 17/3 of 11;
+    #   there ((4 + 1)/3 + 4/2) of 5, 4/4 of 4, 0 of 2, together 14/3 of 11.
+    # CEAF, entities: 4/5 + 4/5, and 4/6 of ab with abcd, together 34/15; of 2 + 2 + 0 + 1 found, 2 + 1 + 1 + 0 there.
+    "several documents": (
+        [("abc de", "ab cde"), ("abcd", "ab ef"), ("ab", ""), ("", "ab")],
+        [
+            (1 / 2, 3 / 7, 6 / 13),
+            (17 / 33, 14 / 33, 2 * 17 * 14 / (33 * 31)),
+            (34 / 75, 34 / 60, 2 * 34 / 15 / (5 + 4)),
+        ],
+    ),
+    # The best pair, abcfg with abcde (6/10), is not in the best matching: de with abcde and abcfg with fg, 4/7 each.
+    # MUC: abcde is in two parts, fg in one: 3 + 1 of 4 + 1 links, both ways.
+    # B-cubed: (9 + 4)/5 + 4/2 of 7 mentions, both ways.
+    "matching": ([("abcde fg", "abcfg de")], [(4 / 5,) * 3, (23 / 35,) * 3, (4 / 7,) * 3]),
+    # An entity in two parts, and two entities in one, in two documents.
+    # MUC: found 1 + 1 of 1 + 1 and 2 of 3, together 4 of 5; there 2 of 3 and 1 + 1 of 1 + 1, together 4 of 5.
+    # B-cubed: found 2 + 2 of 4 and (4 + 4)/4 of 4, together 6 of 8; there the same the other way round.
+    # CEAF: 4/6 in each, of 2 + 1 found and 1 + 2 there.
+    "parts": ([("abcd", "ab cd"), ("ab cd", "abcd")], [(4 / 5,) * 3, (3 / 4,) * 3, (4 / 9,) * 3]),
+}
+
+
+@pytest.mark.parametrize("documents,expected", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_coreference_of_documents(documents, expected):
+    """The scores add up what each document counts, and average precision, recall and F1 over the three."""
+    metric, items = ConllCorefScores(), []
+    measure = MEASURES["ConllCorefScores"]
+    letters = "abcdefg"
+    for gold, found in documents:
+        # each mention of a cluster is linked to the one before it
+        links = {second: first for cluster in found.split() for first, second in zip(cluster, cluster[1:])}
+        one = ConllCorefScores()
+        for scores in (metric, one):
+            scores(
+                torch.tensor([[[place, place] for place in range(len(letters))]]),
+                torch.arange(len(letters)).expand(1, len(letters), len(letters)),
+                torch.tensor([[letters.index(links[letter]) if letter in links else -1 for letter in letters]]),
+                [{"clusters": [[(letters.index(letter),) * 2 for letter in cluster] for cluster in gold.split()]}],
+            )
+        items.append(measure.sums(one))
+
+    assert [scorer.get_prf() for scorer in metric.scorers] == [pytest.approx(scores) for scores in expected]
+    means = [sum(scores) / 3 for scores in zip(*expected)]
+    assert metric.get_metric() == pytest.approx(means)
+    assert measure.score(np.array(items).sum(axis=0)) == pytest.approx(means[2])
