@@ -123,12 +123,6 @@ def write(folder: Path) -> Dict[str, str]:
     return {"DATA": str(folder), "VECTORS": str(folder / "vectors.txt")}
 
 
-def without_network(value: Any, folder: Path) -> Any:
-    """Replace the addresses of public data, anywhere in a configuration, by files that `write` wrote."""
-    if isinstance(value, dict):
-        return {key: without_network(inner, folder) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [without_network(inner, folder) for inner in value]
-    if isinstance(value, str) and value.startswith("https://"):
-        return str(folder / "public" / value.rsplit("/", 1)[1])
-    return value
+def public_file(address: str, folder: Path) -> Path:
+    """The file that `write` wrote for what is public at an address."""
+    return folder / "public" / address.rsplit("/", 1)[1]

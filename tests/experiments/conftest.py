@@ -3,6 +3,7 @@
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -36,10 +37,24 @@ def spacy_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bilm: str) -> None:
-    """Put small files where the variables of the experiments point."""
+    """Put small files where the variables of the experiments point, and where what is public is fetched from."""
     variables = task_data.write(tmp_path)
     for name in ("train-000", "heldout"):
         (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     variables.update(SST_DATA=str(tmp_path / "sst"), LM_DATA=str(tmp_path), BILM=bilm, BILM_DIM="256", SCALE="small")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    fetch_public_files(tmp_path, monkeypatch)
+
+
+def fetch_public_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the download alone: what does not ask AllenNLP's `cached_path` for an address has no file."""
+    file_utils = pytest.importorskip("allennlp.common.file_utils")
+    package = file_utils._cached_path  # that all of AllenNLP's functions of this name come to
+    by_package = package.cached_path
+
+    def fetch(address: Any, **arguments: Any) -> Any:
+        is_public = str(address).startswith("https://")
+        return by_package(task_data.public_file(str(address), folder) if is_public else address, **arguments)
+
+    monkeypatch.setattr(package, "cached_path", fetch)

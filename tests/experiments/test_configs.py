@@ -25,7 +25,6 @@ from allennlp.common.util import prepare_environment  # noqa: E402
 from elmo_plugin.engine.scalar_mix import ScalarMix  # noqa: E402
 from elmo_plugin.reproduction import items, training  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
-from tests import task_data  # noqa: E402
 from tests.experiments import predictions  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("data")
@@ -99,13 +98,24 @@ def test_what_was_learned_about_layers_is_read_in_another_process(tmp_path: Path
     assert "'gamma'" in printed and "'weights'" in printed
 
 
-def cell_parameters(path: Path, folder: Path) -> Params:
-    """A cell of a table, for one epoch, with public data that lies in `folder`."""
-    content = task_data.without_network(Params.from_file(str(path)).as_dict(quiet=True), folder)
+def cell_parameters(path: Path) -> Params:
+    """A cell of a table, for one epoch."""
+    content = Params.from_file(str(path)).as_dict(quiet=True)
     content["trainer"]["num_epochs"] = 1
     if content["dataset_reader"]["type"] == "fraction":
         content["dataset_reader"].update(fraction=0.9, seed=1)
     return Params(content)
+
+
+@pytest.mark.parametrize("task", ["snli", "squad", "sst"])
+def test_public_data_are_named_by_their_address(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests of the paper's scale fetch them, from files: a reader that opens an address as a file fails there."""
+    monkeypatch.setenv("SCALE", "paper")
+    content = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet")
+
+    paths = [content[f"{part}_data_path"] for part in ("train", "validation", "test")]
+    paths.append(content["model"]["text_field_embedder"]["token_embedders"]["words"]["pretrained_file"])
+    assert all(path.startswith("https://") for path in paths)
 
 
 def trainings() -> Iterator[Any]:
@@ -126,7 +136,7 @@ def trainings() -> Iterator[Any]:
 def test_cell_trains_a_step(path: Path, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every parameter that trains gets a gradient, and one that is not zero."""
     monkeypatch.setenv("SCALE", scale)
-    params = cell_parameters(path, tmp_path)
+    params = cell_parameters(path)
     kind = params["model"]["type"]
     prepare_environment(params)
     training = TrainModel.from_params(params=params, serialization_dir=str(tmp_path / "run"), local_rank=0)
@@ -204,7 +214,7 @@ def test_cell_trains_saves_and_loads(
     As `allennlp train` does it; what was archived scores the items again as it did, one by one, and predicts.
     """
     monkeypatch.setenv("SCALE", scale)
-    params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet", tmp_path)
+    params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet")
     train_model(params, str(tmp_path / "run"))
 
     result = training.collect(tmp_path / "run")
