@@ -63,9 +63,9 @@ def _row(cell: Cell, plan: Plan) -> Row:
     results: Dict[int, Result] = {}
     of_runs: Dict[int, Items] = {}
     remarks = []
-    for run in plan.runs_of(cell):
-        if not training.is_finished(run.folder):
-            continue
+    runs = [run for run in plan.runs_of(cell) if training.is_finished(run.folder)]
+    inputs = inputs_of(cell.config, plan.variables) if runs else {}
+    for run in runs:
         try:
             result = training.collect(run.folder)
             of_run = items.read(run.folder, cell.split)
@@ -75,7 +75,7 @@ def _row(cell: Cell, plan: Plan) -> Row:
         results[run.seed] = result
         if of_run is not None:
             of_runs[run.seed] = of_run
-        others = changed(result.inputs, inputs_of(run.config, run.variables))
+        others = changed(result.inputs, inputs)
         if others:
             remarks.append(f"{run.name}: {' and '.join(others)} have changed since. To train again remove {run.folder}")
         if result.remark:
