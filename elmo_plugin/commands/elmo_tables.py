@@ -137,13 +137,16 @@ def show_from_args(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from elmo_plugin.reproduction import tunings
+    from elmo_plugin.reproduction.cells import CellError, check_tasks
     from elmo_plugin.reproduction.report import report
     from elmo_plugin.reproduction.results import collect
     from elmo_plugin.reproduction.tuning_sheet import collect_tunings
 
-    tasks = _tasks_of(args)
-    _plan_of(args, None, tasks)  # a task that the table does not have is refused
-    plan = _plan_of(args, None, None)
+    tasks, plan = _tasks_of(args), _plan_of(args, None, None)
+    try:
+        check_tasks(args.table, tasks, [task for task, _ in plan.experiments()])
+    except CellError as error:
+        sys.exit(str(error))
     rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
     for path in report(args.table, rows, args.scale, _bilm_of(args), args.runs / args.scale, Console(), tasks):
         print(path)

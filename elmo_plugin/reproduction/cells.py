@@ -74,11 +74,15 @@ def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = Non
         raise CellError(
             f"{experiments / table}: no experiments; choose one of {list(TABLES)}, in the repository's root."
         )
-    known = sorted({cell.task for cell in cells})
+    check_tasks(table, tasks, [cell.task for cell in cells])
+    return sorted((cell for cell in cells if not tasks or cell.task in tasks), key=_order)
+
+
+def check_tasks(table: str, tasks: Optional[Sequence[str]], known: Sequence[str]) -> None:
+    """Raise `CellError` where a table, whose tasks are known, does not have one of these."""
     wrong = sorted(set(tasks or ()) - set(known))
     if wrong:
-        raise CellError(f"{table} has no task {wrong}; choose from {known}.")
-    return sorted((cell for cell in cells if not tasks or cell.task in tasks), key=_order)
+        raise CellError(f"{table} has no task {wrong}; choose from {sorted(set(known))}.")
 
 
 def _order(cell: Cell) -> Any:

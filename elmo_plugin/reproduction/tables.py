@@ -146,7 +146,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
             if not job.is_done:
                 say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
                 job.score(lock.descriptors)
-        except (TrainingError, OSError) as error:  # a full disk stops one that is smaller less than a large one
+        except (TrainingError, OSError) as error:  # what one is too large for may hold another
             failures.append(f"{run.name}: {error}")
         finally:
             lock.release()

@@ -8,15 +8,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.benchmark import machine
+from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.formats.layer_mixes import places
+from elmo_plugin.formats.tar_members import take_out
 from elmo_plugin.reproduction.cells import resolve
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 
@@ -60,7 +60,10 @@ class Run:
         return f"{self.config.parent.name}/{self.config.stem}, seed {self.seed}"
 
     def arguments(self, folder: Optional[Path] = None, recover: bool = False) -> List[str]:
-        """Return the arguments of the `allennlp` program; `folder` is another one for the results."""
+        """
+        Return the arguments of the `allennlp` program; `folder` is another one for the results, and with `recover` it
+        goes on with what is there.
+        """
         seeds = dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), self.seed)
         return [
             "train",
@@ -144,7 +147,7 @@ def _record(run: Run, part: Path, begun: Path) -> Dict[str, Any]:
     """What is to be known about a training that begins; "recovered" where it goes on from what is left of one."""
     commit, inputs = machine.commit(), inputs_of(run.config, run.variables)
     if begun.exists() and any(part.glob("training_state_*")):
-        record: Dict[str, Any] = json.loads(begun.read_text(encoding="utf-8"))
+        record = _read(begun)
         if not changed(record["inputs"], inputs):
             return {**record, "recovered": [*record.get("recovered", []), commit]}
     return {"commit": commit, "command": run.command_line(), "inputs": inputs}
@@ -152,11 +155,13 @@ def _record(run: Run, part: Path, begun: Path) -> Dict[str, Any]:
 
 def _is_whole(folder: Path) -> bool:
     """Whether a training came to its end, and its archive with it, which is written last."""
-    try:
-        with tarfile.open(folder / ARCHIVE) as members:
-            return (folder / METRICS).exists() and len(list(members)) > 0
-    except (OSError, EOFError, tarfile.TarError, zlib.error):
+    if not is_finished(folder):
         return False
+    try:
+        take_out(folder / ARCHIVE, {}, str(folder / ARCHIVE))  # nothing: it is read to its end
+    except FormatError:
+        return False
+    return True
 
 
 def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
@@ -222,7 +227,9 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
     `TrainingError` where the files are not what a training leaves.
     """
     try:
-        metrics, config, record = (_read(folder / name) for name in (METRICS, "config.json", RECORD))
+        metrics, config = (_read(folder / name) for name in (METRICS, "config.json"))
+        # Trainings by hand have none.
+        record = _read(folder / RECORD) if (folder / RECORD).exists() else {}
         return Result(
             metrics,
             seconds_of(metrics["training_duration"]),
@@ -239,8 +246,7 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
 
 
 def _read(path: Path) -> Dict[str, Any]:
-    """What a file says; nothing where it is not there, as records of trainings by hand."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.name != RECORD or path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:

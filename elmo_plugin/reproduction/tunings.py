@@ -8,7 +8,7 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 from overrides import overrides
 
 from elmo_plugin.reproduction import training
-from elmo_plugin.reproduction.cells import Cell, CellError, fingerprint, read_cell
+from elmo_plugin.reproduction.cells import Cell, CellError, check_tasks, fingerprint, read_cell
 from elmo_plugin.reproduction.tables import Job, Plan
 from elmo_plugin.reproduction.training import Run
 
@@ -55,12 +55,9 @@ def tunings_of(experiments: Path, tasks: Optional[Sequence[str]] = None) -> List
     `CellError` where there is none.
     """
     found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
-    known = sorted({one.task for one in found})
     if not found:
         raise CellError(f"{experiments / FOLDER}: no experiments of table 7; run this in the repository's root.")
-    wrong = sorted(set(tasks or ()) - set(known))
-    if wrong:
-        raise CellError(f"{TABLE} has no task {wrong}; choose from {known}.")
+    check_tasks(TABLE, tasks, [one.task for one in found])
     return [one for one in found if not tasks or one.task in tasks]
 
 

@@ -18,11 +18,11 @@
   halved(patience=0):: {
     learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: patience },
   },
-  // Merged into a whole configuration.
+  // Merged into a whole configuration, as all below.
+  seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },
   // Where there is a part of the data alone, an epoch is so many batches, not one pass: a training on few instances may
   // take as many steps before it is judged. null: a pass.
   part(fraction, batches):: if fraction == 1 || batches == null then {} else { data_loader+: { batches_per_epoch: batches } },
-  seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },
   // The loaders: sentences of like length together.
   buckets(batch_size, keys, evaluation=1):: {
     local loader(size) = { batch_sampler: { type: "bucket", batch_size: size, sorting_keys: keys } },
