@@ -1,5 +1,14 @@
 // The data sets. One variable names the folder of all of them, DATA; two experiments of one data set have their own.
-local three(folder, train, dev, test) = { train: folder + train, dev: folder + dev, test: folder + test };
+local three(folder, train, dev, test) = {
+  train: folder + train,
+  dev: folder + dev,
+  test: folder + test,
+  // What a model trains on where it is more than that part, and the readers of all parts and of the training data,
+  // around the reader of a file.
+  training:: self.train,
+  read(reader):: reader,
+  read_training(reader):: self.read(reader),
+};
 {
   // Text for language models, one tokenised sentence a line: train-*.txt.gz, heldout.txt.gz.
   lm: {
@@ -8,11 +17,7 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
     heldout: folder + "/heldout.txt.gz",
   },
   // Trees of the Stanford Sentiment Treebank, or other text in its format: train.txt, dev.txt, test.txt.
-  sst: {
-    local folder = std.extVar("SST_DATA"),
-    train: folder + "/train.txt",
-    dev: folder + "/dev.txt",
-    test: folder + "/test.txt",
+  sst: three(std.extVar("SST_DATA"), "/train.txt", "/dev.txt", "/test.txt") {
     labels:: ["0", "1", "2", "3", "4"],
   },
 
@@ -44,22 +49,22 @@ local three(folder, train, dev, test) = { train: folder + train, dev: folder + d
       ),
       squad: three(folder + "/qa", "/new_wiki/train.json", "/new_wiki/dev.json", "/xquad/xquad.en.json") {
         // The model trains on QAMR's questions as well.
-        joined:: folder + "/qa/{new_wiki,qamr}/train.json",
+        training:: folder + "/qa/{new_wiki,qamr}/train.json",
+        read_training(reader):: { type: "joined", reader: reader },
       },
       // SNLI's development part to train on and to choose the epoch by, and its test part.
-      snli: three(folder + "/nli/snli", "/dev.jsonl[:90%]", "/dev.jsonl[90%:]", "/test.jsonl") { are_slices:: true },
+      snli: three(folder + "/nli/snli", "/dev.jsonl[:90%]", "/dev.jsonl[90%:]", "/test.jsonl") {
+        read(reader):: { type: "slice", reader: reader },
+      },
       sst: three(folder + "/sst", "/train.txt", "/dev.txt", "/test.txt"),
     },
   },
   // Of an experiment that trains on `fraction` of the data: the readers and the paths.
   of_task(files, reader, fraction=1, training={}):: {
-    local sliced(inner) = if std.objectHasAll(files, "are_slices") then { type: "slice", reader: inner } else inner,
-    local is_joined = std.objectHasAll(files, "joined"),
-    local joined(inner) = if is_joined then { type: "joined", reader: inner } else inner,
-    dataset_reader: local whole = joined(sliced(reader + training));
+    dataset_reader: local whole = files.read_training(reader + training);
                     if fraction == 1 then whole else { type: "fraction", reader: whole, fraction: fraction },
-    validation_dataset_reader: sliced(reader),
-    train_data_path: if is_joined then files.joined else files.train,
+    validation_dataset_reader: files.read(reader),
+    train_data_path: files.training,
     validation_data_path: files.dev,
     test_data_path: files.test,
     evaluate_on_test: true,
