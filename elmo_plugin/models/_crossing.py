@@ -1,6 +1,5 @@
 """The choice of mentions that do not cross each other (Lee et al. 2017, section 5)."""
 
-import math
 from typing import Dict, List, Sequence, Tuple
 
 import torch
@@ -16,25 +15,21 @@ class NonCrossingScorer(nn.Module):
 
     # Parameters
 
-    scorer : gives `(batch, spans, 1)`.
-    spans_per_word : how many to choose, per token of the padded batch, as that model does.
+    scorer : gives `(1, spans, 1)`.
+    holder : of the document that the spans are of; what is behind its spans is padding.
     """
 
-    def __init__(self, scorer: nn.Module, holder: Holder, spans_per_word: float) -> None:
+    def __init__(self, scorer: nn.Module, holder: Holder) -> None:
         super().__init__()
         self._scorer = scorer
         self._holder = holder
-        self._spans_per_word = spans_per_word
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         scores = self._scorer(inputs)
-        documents = self._holder.get()
-        number = min(int(math.floor(self._spans_per_word * documents.mask.shape[1])), scores.shape[1])
+        document = self._holder.get()
+        order = scores.detach()[0, : len(document.spans), 0].argsort(descending=True)
         rejected = torch.ones_like(scores, dtype=torch.bool)
-        orders = scores.detach().squeeze(-1).argsort(dim=1, descending=True)
-        for row, (order, spans) in enumerate(zip(orders.tolist(), documents.spans.tolist())):
-            chosen = choose([index for index in order if spans[index][0] >= 0], spans, number)
-            rejected[row, chosen] = False
+        rejected[0, choose(order.tolist(), document.spans.tolist(), document.spans_to_keep)] = False
         return scores.masked_fill(rejected, util.min_value_of_dtype(scores.dtype) / 4)
 
 

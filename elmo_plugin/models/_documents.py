@@ -1,5 +1,6 @@
-"""Documents as sentences: what `sentence_coref` puts around the parts of AllenNLP's model."""
+"""A document as sentences: what `sentence_coref` puts around the parts of AllenNLP's model."""
 
+import math
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -11,56 +12,57 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 
-class Documents:
+class Document:
     """
-    The documents of the batch that a model is working on.
+    The document that a model is working on.
 
     # Parameters
 
-    mask : `(batch, tokens)`, bool.
-    spans : `(batch, spans, 2)`, the candidates; negative where padded.
+    spans : `(1, spans, 2)`, the candidates.
     metadata : of the reader `coref_sentences`.
+    spans_per_word : how many of the candidates to keep, per token: rounded down, at least one, at most all.
 
     # Raises
 
-    `ConfigurationError` where the metadata does not tell the sentences and the speakers.
+    `ConfigurationError` where the metadata does not tell the sentences and the speakers, and where there is more than
+    one document.
     """
 
-    def __init__(self, mask: torch.Tensor, spans: torch.Tensor, metadata: Optional[List[Dict[str, Any]]]) -> None:
+    def __init__(self, spans: torch.Tensor, metadata: Optional[List[Dict[str, Any]]], spans_per_word: float) -> None:
         if not metadata or any("sentence_lengths" not in about for about in metadata):
             raise ConfigurationError(
                 'sentence_coref: the batch does not say where sentences end. Use the dataset reader "coref_sentences".'
             )
-        self.mask = mask
-        self.spans = spans
-        self.lengths: List[int] = [length for about in metadata for length in about["sentence_lengths"]]
-        assert sum(self.lengths) == int(mask.sum()), (self.lengths, mask.sum())
-        rows = [torch.tensor(about["speakers"], device=mask.device) for about in metadata]
-        #: `(batch, tokens)`: a number for each speaker of a document
-        self.speakers = pad_sequence(rows, batch_first=True)
+        if len(metadata) > 1:
+            raise ConfigurationError(
+                f"sentence_coref: a batch of {len(metadata)} documents, expected one, because documents in a batch "
+                'would change each other\'s clusters. Give data loaders a "batch_size" of 1, `allennlp predict` '
+                "--batch-size 1, and a predictor one document at a time."
+            )
+        self.lengths: List[int] = metadata[0]["sentence_lengths"]
+        self.tokens = sum(self.lengths)
+        self.spans = spans[0]
+        self.spans_to_keep = min(max(math.floor(spans_per_word * self.tokens), 1), len(self.spans))
+        #: `(tokens,)`: a number for each speaker
+        self.speakers = torch.tensor(metadata[0]["speakers"], device=spans.device)
 
     def to_sentences(self, tokens: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
-        """Return `(batch, tokens, ...)` as `(sentences, longest, ...)`, and the mask of the latter."""
+        """Return `(1, tokens, ...)` as `(sentences, longest, ...)`, and the mask of the latter."""
         lengths = torch.tensor(self.lengths, device=tokens.device)
-        sentences = pad_sequence(tokens[self.mask].split(self.lengths), batch_first=True)
+        sentences = pad_sequence(tokens[0].split(self.lengths), batch_first=True)
         return sentences, torch.arange(sentences.shape[1], device=tokens.device) < lengths.unsqueeze(1)
-
-    def to_documents(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of all tokens of all sentences, in order, `(tokens, ...)`, as `(batch, tokens, ...)`."""
-        documents = tokens.new_zeros(tuple(self.mask.shape) + tuple(tokens.shape[1:]))
-        return documents.index_put((self.mask,), tokens)
 
 
 class Holder:
-    """Where a model leaves the documents for its parts; copies of the model share nothing."""
+    """Where a model leaves the document for its parts; copies of the model share nothing."""
 
     def __init__(self) -> None:
-        self.documents: Optional[Documents] = None
+        self.document: Optional[Document] = None
 
-    def get(self) -> Documents:
-        """The documents at work."""
-        assert self.documents is not None, "forward of the model sets it"
-        return self.documents
+    def get(self) -> Document:
+        """The document at work."""
+        assert self.document is not None, "forward of the model sets it"
+        return self.document
 
 
 class SentenceEmbedder(TextFieldEmbedder):
@@ -82,19 +84,18 @@ class SentenceEmbedder(TextFieldEmbedder):
 
     @overrides(check_signature=False)
     def forward(self, text: Dict[str, Dict[str, torch.Tensor]]) -> torch.Tensor:
-        documents = self._holder.get()
+        lengths = self._holder.get().lengths
         packed = {
-            name: {key: tensor[documents.mask].split(documents.lengths) for key, tensor in tensors.items()}
-            for name, tensors in text.items()
+            name: {key: tensor[0].split(lengths) for key, tensor in tensors.items()} for name, tensors in text.items()
         }
         pieces = []
-        for part in _parts(documents.lengths, self._max_tokens):
+        for part in _parts(lengths, self._max_tokens):
             rows = {
                 name: {key: pad_sequence(sentences[part], batch_first=True) for key, sentences in tensors.items()}
                 for name, tensors in packed.items()
             }
             pieces.append(self._embedder(rows)[util.get_text_field_mask(rows)])
-        return documents.to_documents(torch.cat(pieces))
+        return torch.cat(pieces).unsqueeze(0)
 
 
 def _parts(lengths: List[int], max_tokens: int) -> Iterator[slice]:
@@ -117,9 +118,8 @@ class SentenceEncoder(nn.Module):
         self._holder = holder
 
     def forward(self, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        documents = self._holder.get()
-        sentences, sentence_mask = documents.to_sentences(inputs)
-        return documents.to_documents(self._encoder(sentences, sentence_mask)[sentence_mask])
+        sentences, sentence_mask = self._holder.get().to_sentences(inputs)
+        return self._encoder(sentences, sentence_mask)[sentence_mask].unsqueeze(0)
 
 
 class SpeakerColumn(nn.Module):
@@ -131,7 +131,7 @@ class SpeakerColumn(nn.Module):
         self._holder = holder
 
     def forward(self, tokens: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
-        speakers = self._holder.get().speakers.gather(1, spans[..., 0]).unsqueeze(-1)
+        speakers = self._holder.get().speakers[spans[..., 0]].unsqueeze(-1)
         return torch.cat([self._extractor(tokens, spans), speakers.to(tokens.dtype)], dim=-1)
 
 

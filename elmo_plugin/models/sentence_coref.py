@@ -8,14 +8,15 @@ from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder, TextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding
-from allennlp.nn import InitializerApplicator, util
+from allennlp.nn import InitializerApplicator
 from allennlp_models.coref.models.coref import CoreferenceResolver
 from overrides import overrides
 from torch import nn
+from torch.nn import functional
 
 from elmo_plugin.models._crossing import NonCrossingScorer
 from elmo_plugin.models._documents import (
-    Documents,
+    Document,
     Holder,
     SentenceEmbedder,
     SentenceEncoder,
@@ -30,7 +31,8 @@ class SentenceCoref(CoreferenceResolver):
     AllenNLP's `coref` as in Lee et al. (2017): sentence by sentence, with speakers and genres; mentions do not cross.
 
     The embedders and the context layer see one sentence at a time, in parts of bounded size, so that ELMo reads
-    sentences and a document may be long. Needs the reader `coref_sentences`. Registered as "sentence_coref".
+    sentences and a document may be long. A batch is one document, and of a short one one span is kept at least. Needs
+    the reader `coref_sentences`. Registered as "sentence_coref".
 
     # Parameters
 
@@ -64,6 +66,8 @@ class SentenceCoref(CoreferenceResolver):
             raise ConfigurationError(
                 f"sentence_coref: {refused} belong to Lee et al. (2018), which is AllenNLP's coref."
             )
+        if spans_per_word <= 0:
+            raise ConfigurationError(f'sentence_coref: "spans_per_word" is {spans_per_word}, expected more than 0.')
         super().__init__(
             vocab,
             text_field_embedder,
@@ -89,7 +93,7 @@ class SentenceCoref(CoreferenceResolver):
         # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
         self._attentive_span_extractor: nn.Module = SpeakerColumn(self._attentive_span_extractor, self._holder)
         self._mention_feedforward: nn.Module = WithoutLastColumn(self._mention_feedforward)
-        self._mention_scorer: nn.Module = NonCrossingScorer(self._mention_scorer, self._holder, spans_per_word)
+        self._mention_scorer: nn.Module = NonCrossingScorer(self._mention_scorer, self._holder)
         genres = vocab.get_vocab_size("genre_tags")
         self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
         self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(genres, 1))
@@ -112,18 +116,26 @@ class SentenceCoref(CoreferenceResolver):
 
         # Parameters
 
-        genre : `(batch,)`, of the reader `coref_sentences`; None for the first genre.
+        genre : `(1,)`, of the reader `coref_sentences`; None for the first genre.
 
         # Raises
 
-        `ConfigurationError` where the batch comes from another reader.
+        `ConfigurationError` where the batch comes from another reader or is more than one document.
         """
-        self._holder.documents = Documents(util.get_text_field_mask(text), spans, metadata)
-        self._genre = spans.new_zeros(spans.shape[0]) if genre is None else genre
+        given = self._spans_per_word
+        self._holder.document = document = Document(spans, metadata, given)
+        self._genre = spans.new_zeros(1) if genre is None else genre
+        if spans.shape[1] == 1:
+            # AllenNLP's model drops the dimension of a single span: one of padding goes with it.
+            spans = functional.pad(spans, (0, 0, 0, 1), value=-1)
+            span_labels = None if span_labels is None else functional.pad(span_labels, (0, 1), value=-1)
         try:
+            # It rounds the product with the tokens down, and fails where nothing is left.
+            self._spans_per_word = (document.spans_to_keep + 0.5) / document.tokens
             return super().forward(text, spans, span_labels, metadata)
         finally:
-            self._holder.documents = self._genre = None
+            self._spans_per_word = given
+            self._holder.document = self._genre = None
 
     @overrides(check_signature=False)
     def _compute_span_pair_embeddings(

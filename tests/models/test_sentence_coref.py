@@ -99,14 +99,39 @@ def test_sentence_does_not_depend_on_the_rest_of_the_document(tmp_path):
     torch.testing.assert_close(contextual(model, long)[:, 5:], contextual(model, short))
 
 
-def test_documents_of_different_length_in_one_batch(tmp_path):
+def test_more_than_one_document_is_refused(tmp_path):
+    """AllenNLP's model lets them change each other's clusters, and the loss is not a number."""
     instances = read(tmp_path, task_data.conll("nw/a"), task_data.conll("bc/b", OTHER))
-    model = build(Vocabulary.from_instances(instances))
 
-    together = contextual(model, instances)
+    with pytest.raises(ConfigurationError, match="a batch of 2 documents, expected one.*--batch-size 1"):
+        run(build(Vocabulary.from_instances(instances)), instances)
 
-    torch.testing.assert_close(together[1:, :2], contextual(model, instances[1:]))
-    assert (together[1, 2:] == 0).all()
+
+@pytest.mark.parametrize("words,share", [(1, 0.4), (1, 9.0), (2, 0.4)])
+def test_a_document_of_one_or_two_words_has_no_clusters(words, share):
+    """A span is kept where the product with the words is rounded to none, and the only one not twice."""
+    reader = DatasetReader.from_params(Params({"type": "coref_sentences", "max_span_width": 3}))
+    instances = [reader.text_to_instance([["Bonn", "sleeps"][:words]], clusters) for clusters in ([], None)]
+    model = build(Vocabulary.from_instances(instances), spans_per_word=share).train()
+
+    output, predicted = run(model, instances[:1]), run(model, instances[1:])
+    output["loss"].backward()
+
+    assert output["loss"] == 0
+    assert all(torch.isfinite(tensor.grad).all() for tensor in model.parameters() if tensor.grad is not None)
+    for outputs in (output, predicted):
+        assert outputs["top_spans"].shape == (1, 1, 2) and outputs["top_spans"].max() < words
+        assert model.make_output_human_readable(outputs)["clusters"] == [[]]
+
+
+@pytest.mark.parametrize("share,number", [(0.01, 1), (0.3, 2), (0.34, 3), (1.0, 9), (9.0, 21)])
+def test_spans_that_are_kept(tmp_path, share, number):
+    """Of nine words and 21 candidates: rounded down, as in AllenNLP's model."""
+    instances = read(tmp_path, task_data.conll("nw/a"))
+    model = build(Vocabulary.from_instances(instances), spans_per_word=share)
+
+    for _ in range(2):
+        assert run(model, instances)["top_spans"].shape == (1, number, 2)
 
 
 def test_memory_is_bounded_by_parts(tmp_path):
@@ -171,6 +196,8 @@ def test_another_reader_is_refused(tmp_path):
 def test_parameters_of_another_model_and_widths_are_refused(tmp_path):
     vocab = Vocabulary.from_instances(read(tmp_path, task_data.conll("nw/a")))
 
+    with pytest.raises(ConfigurationError, match='"spans_per_word" is 0, expected more than 0'):
+        build(vocab, spans_per_word=0)
     with pytest.raises(ConfigurationError, match="coarse_to_fine"):
         build(vocab, coarse_to_fine=True)
     with pytest.raises(ConfigurationError, match='"antecedent_feedforward" takes 70 columns, expected 78'):
