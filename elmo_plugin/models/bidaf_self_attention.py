@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Optional
 
 import torch
-from allennlp.common.checks import check_dimensions_match
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder, TextFieldEmbedder
@@ -35,7 +35,7 @@ class BidafSelfAttention(Model):
     residual_layer : encodes the passage in front of the attention to itself.
     span_start_layer, span_end_layer : in front of the scores; the latter's input is that of the former and its output.
     dropout : variational, around the residual layer and behind the block.
-    max_span_length : tokens of the longest answer.
+    max_span_length : tokens of the longest answer, at least 1.
     initializer : of the weights.
     """
 
@@ -54,6 +54,10 @@ class BidafSelfAttention(Model):
         initializer: Optional[InitializerApplicator] = None,
         **kwargs: Any,
     ) -> None:
+        if max_span_length < 1:
+            raise ConfigurationError(
+                f'bidaf_self_attention: "max_span_length" is {max_span_length}, expected at least 1 token.'
+            )
         super().__init__(vocab, **kwargs)
         encoding, width = phrase_layer.get_output_dim(), residual_layer.get_input_dim()
         hidden = residual_layer.get_output_dim()
@@ -105,7 +109,7 @@ class BidafSelfAttention(Model):
         # Returns
 
         `span_start_logits` and `span_end_logits` `(batch, tokens)`, their `_probs`, `best_span` `(batch, 2)`;
-        `loss` where the spans are given, `best_span_str` and more with metadata.
+        `loss` where the spans are given, `best_span_str` (empty for an empty passage) and more with metadata.
         """
         mask = util.get_text_field_mask(passage)
         question_mask = util.get_text_field_mask(question)
@@ -165,7 +169,7 @@ class BidafSelfAttention(Model):
         texts = []
         for (first, last), about in zip(spans, metadata):
             offsets = about["token_offsets"]
-            texts.append(about["original_passage"][offsets[first][0] : offsets[last][1]])
+            texts.append(about["original_passage"][offsets[first][0] : offsets[last][1]] if offsets else "")
             if about.get("answer_texts"):
                 self._squad(texts[-1], about["answer_texts"])
         names = ("question_tokens", "passage_tokens", "token_offsets")

@@ -77,10 +77,25 @@ def test_answers_do_not_depend_on_batch_mates(instances):
         assert (together[name][1, tokens:] == 0).all()
 
 
-def model_instance(passage):
+def model_instance(passage, char_spans=((0, 2),)):
     return DatasetReader.from_params(Params(copy.deepcopy(READER))).text_to_instance(
-        "Who was happy?", passage, char_spans=[(0, 2)], answer_texts=["It"]
+        "Who was happy?", passage, char_spans=char_spans, answer_texts=["It"]
     )
+
+
+def test_an_empty_passage_has_an_empty_answer(instances):
+    """And changes no other answer."""
+    model = build(instances).eval()
+    alone = model(**tensors([instances[0]], model))
+    empty = model_instance("", char_spans=None)
+    for instance in (first := instances[0].duplicate(), empty):
+        for name in ("span_start", "span_end"):
+            instance.fields.pop(name, None)
+
+    together = model(**tensors([empty, first], model))
+
+    assert together["best_span_str"] == ["", *alone["best_span_str"]]
+    torch.testing.assert_close(together["span_start_probs"][1], alone["span_start_probs"][0], rtol=0, atol=1e-6)
 
 
 def test_token_attends_to_the_others_and_to_nothing(instances):
@@ -149,3 +164,9 @@ def test_widths_that_do_not_fit_are_named(instances):
     wrong = {"type": "gru", "input_size": 13, "hidden_size": 6, "bidirectional": True}
     with pytest.raises(ConfigurationError, match="span end layer"):
         build(instances, span_end_layer=wrong)
+
+
+@pytest.mark.parametrize("length", [0, -3])
+def test_answers_without_a_token_are_refused(instances, length):
+    with pytest.raises(ConfigurationError, match=f'"max_span_length" is {length}, expected at least 1'):
+        build(instances, max_span_length=length)
