@@ -25,7 +25,7 @@ class PackedAlternatingLstmEncoder(Seq2SeqEncoder):
 
     # Parameters
 
-    input_size, hidden_size, num_layers : sizes.
+    input_size, hidden_size, num_layers : sizes, at least 1.
     recurrent_dropout_probability : variational dropout of the state, one mask for all tokens of a sentence and layer.
     use_highway : highway connections around each layer.
     use_input_projection_bias : a bias beside the input weights too; what AllenNLP's old archives have.
@@ -41,6 +41,9 @@ class PackedAlternatingLstmEncoder(Seq2SeqEncoder):
         use_input_projection_bias: bool = True,
     ) -> None:
         super().__init__()
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if size < 1:
+                raise ConfigurationError(f'packed_alternating_lstm: "{name}" is {size}, expected at least 1.')
         if not 0 <= recurrent_dropout_probability < 1:
             raise ConfigurationError(
                 f'"recurrent_dropout_probability" is {recurrent_dropout_probability}, expected at least 0 and below 1.'

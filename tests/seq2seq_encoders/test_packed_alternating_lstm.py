@@ -112,3 +112,10 @@ def test_inputs_that_do_not_fit_are_refused():
         ours(inputs, mask.flip(1))
     with pytest.raises(ConfigurationError, match="recurrent_dropout_probability.*is 1"):
         build("packed_alternating_lstm", recurrent_dropout_probability=1)
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("size", [0, -1])
+def test_sizes_below_one_are_refused(name, size):
+    with pytest.raises(ConfigurationError, match=f'"{name}" is {size}, expected at least 1'):
+        build("packed_alternating_lstm", **{name: size})
