@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import deque
 from glob import glob
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
@@ -13,6 +14,8 @@ from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
 from overrides import overrides
 
 Clusters = List[List[Tuple[int, int]]]
+#: document, part, number, word, tag, parse, predicate, frame, sense, speaker, named entity and mentions
+_COLUMNS = 12
 
 
 @DatasetReader.register("coref_sentences")
@@ -28,8 +31,8 @@ class CorefSentencesReader(ConllCorefReader):
     max_span_width, token_indexers, remove_singleton_clusters : as in `coref`.
     max_sentences : of a longer document as many sentences in a row, from a random place (`coref` takes the first ones):
         another place each time the document is read.
-    genre_pattern : the first group of this regular expression in the name of a document is its genre. The default
-        fits OntoNotes: "nw" of "nw/wsj/24/wsj_2415".
+    genre_pattern : the first group of this regular expression in the name of a document is its genre, "-" where there
+        is none. The default fits OntoNotes: "nw" of "nw/wsj/24/wsj_2415".
     """
 
     def __init__(
@@ -39,23 +42,32 @@ class CorefSentencesReader(ConllCorefReader):
         genre_pattern: str = r"^(\w+)/",
         **kwargs: Any,
     ) -> None:
+        for name, number in (("max_span_width", max_span_width), ("max_sentences", max_sentences)):
+            if number is not None and number < 1:
+                raise ConfigurationError(f'coref_sentences: "{name}" is {number}, expected at least 1.')
         super().__init__(max_span_width, **kwargs)
         self._longest = max_sentences
         self._genre_pattern = re.compile(genre_pattern)
+        if self._genre_pattern.groups == 0:
+            raise ConfigurationError(
+                f'coref_sentences: "genre_pattern" is {genre_pattern!r}, expected a group in it, as in "^(\\w+)/".'
+            )
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
         paths = sorted(glob(file_path)) or [file_path]
         for path in paths:
-            for document in Ontonotes().dataset_document_iterator(path):
+            _check_end(path)
+            for document in _Parser(path).dataset_document_iterator(path):
                 sentences = self._cut(document)
                 if sentences:
-                    genre = self._genre_pattern.search(sentences[0].document_id or "")
+                    found = self._genre_pattern.search(sentences[0].document_id or "")
+                    genre = found.group(1) if found else None
                     yield self.text_to_instance(
                         [sentence.words for sentence in sentences],
                         _clusters(sentences),
                         [speaker or "-" for sentence in sentences for speaker in sentence.speakers],
-                        genre.group(1) if genre else "-",
+                        "-" if genre is None else genre,
                     )
 
     def _cut(self, sentences: List[OntonotesSentence]) -> List[OntonotesSentence]:
@@ -99,6 +111,39 @@ class CorefSentencesReader(ConllCorefReader):
         if genre is not None:
             instance.add_field("genre", LabelField(genre, "genre_tags"))
         return instance
+
+
+class _Parser(Ontonotes):
+    """AllenNLP's parser, which says where it finds what it cannot read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    @overrides(check_signature=False)
+    def _conll_rows_to_sentence(self, conll_rows: List[str]) -> OntonotesSentence:
+        try:
+            return super()._conll_rows_to_sentence(conll_rows)
+        except (IndexError, ValueError) as error:
+            short = [row for row in conll_rows if len(row.split()) < _COLUMNS]
+            raise ConfigurationError(
+                f"{self._path}: {error} in the {'line' if short else 'sentence that begins with the line'} "
+                f"{(short or conll_rows)[0]!r}. Expected the columns of CoNLL-2012, {_COLUMNS} at least, with the "
+                "mentions in the last one. Correct the file."
+            ) from error
+
+
+def _check_end(path: str) -> None:
+    """Refuse a file that ends within a sentence, which AllenNLP's parser would leave out, and one that is not text."""
+    with open(path, encoding="utf-8") as lines:
+        try:
+            last = "".join(deque(lines, maxlen=1)).strip()
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"{path}: {error}; expected text in UTF-8.") from error
+    if last and not last.startswith("#"):
+        raise ConfigurationError(
+            f'{path}: the last line is {last!r}, expected an empty one or "#end document" behind the last sentence. '
+            "Complete the file if it was cut off, else append a line."
+        )
 
 
 def _clusters(sentences: List[OntonotesSentence]) -> Clusters:

@@ -73,3 +73,68 @@ def test_text_alone_is_enough_for_a_prediction():
 def test_speakers_must_be_those_of_the_words():
     with pytest.raises(ConfigurationError, match="1 speakers for 2 words"):
         reader().text_to_instance([["A", "cat"]], speakers=["A"])
+
+
+def test_a_file_that_ends_within_a_sentence_is_refused(tmp_path):
+    """AllenNLP's parser would leave the sentence out."""
+    lines = task_data.conll("nw/a").splitlines(keepends=True)
+    assert lines[-2:] == ["\n", "#end document\n"]
+    path = write(tmp_path, "a.gold_conll", "".join(lines[:-2]))
+
+    with pytest.raises(ConfigurationError, match=r"a.gold_conll: the last line is 'nw/a .*', expected an empty one"):
+        list(reader().read(path))
+
+
+@pytest.mark.parametrize("left_out", [["\n"], ["#end document\n"]])
+def test_a_sentence_ends_with_an_empty_line_or_the_document(tmp_path, left_out):
+    lines = task_data.conll("nw/a").splitlines(keepends=True)
+    path = write(tmp_path, "a.gold_conll", "".join(lines[:-2] + [line for line in lines[-2:] if line not in left_out]))
+
+    (instance,) = reader().read(path)
+
+    assert instance["metadata"].metadata["sentence_lengths"] == [5, 4]
+
+
+def test_another_encoding_is_named(tmp_path):
+    (tmp_path / "a.gold_conll").write_bytes(task_data.conll("nw/a").replace("cat", "c\xe4t").encode("latin-1"))
+
+    with pytest.raises(ConfigurationError, match="a.gold_conll: .* expected text in UTF-8"):
+        list(reader().read(str(tmp_path / "a.gold_conll")))
+
+
+@pytest.mark.parametrize(
+    "right,wrong,named",
+    [
+        ("saw   VBD", "VBD", "the sentence that begins with the line 'nw/a   0   0   The"),
+        ("(VP*   see   01   -   A   *   (V*)   -", "(VP*", "the line 'nw/a   0   2   saw   VBD   \\(VP\\*'"),
+        ("0)", "cat)", "the sentence that begins with the line 'nw/a   0   0   The"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_file(tmp_path, right, wrong, named):
+    text = task_data.conll("nw/a")
+    assert right in text
+    path = write(tmp_path, "a.gold_conll", text.replace(right, wrong, 1))
+
+    with pytest.raises(ConfigurationError, match=rf"a.gold_conll: .* in {named}"):
+        list(reader().read(path))
+
+
+@pytest.mark.parametrize(
+    "parameters,message",
+    [
+        ({"max_sentences": 0}, '"max_sentences" is 0, expected at least 1'),
+        ({"max_span_width": -1}, '"max_span_width" is -1, expected at least 1'),
+        ({"genre_pattern": "^GUM"}, "\"genre_pattern\" is '\\^GUM', expected a group"),
+    ],
+)
+def test_parameters_without_a_meaning_are_refused(parameters, message):
+    with pytest.raises(ConfigurationError, match=message):
+        reader(**parameters)
+
+
+def test_a_group_that_takes_no_part_is_no_genre(tmp_path):
+    path = write(tmp_path, "a.gold_conll", task_data.conll("GUM_a"))
+
+    (instance,) = reader(genre_pattern="^GUM(x)?").read(path)
+
+    assert instance["genre"].label == "-"
