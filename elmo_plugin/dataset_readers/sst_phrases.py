@@ -1,7 +1,8 @@
 """Sentences and phrases of the Stanford Sentiment Treebank."""
 
-from typing import Any, Dict, Iterable, List, Optional, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
+from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import Field, LabelField, TextField
@@ -10,6 +11,8 @@ from allennlp.data.tokenizers import SpacyTokenizer, Tokenizer
 from nltk.tree import Tree
 from overrides import overrides
 
+#: from very negative to very positive
+LABELS = ["0", "1", "2", "3", "4"]
 # The treebank writes what would disturb its trees, and quotes, as the Penn Treebank does. biLMs read raw characters.
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "``": '"', "''": '"', "`": "'"}
 
@@ -47,10 +50,15 @@ class SstPhrasesReader(DatasetReader):
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
-        with open(cached_path(file_path), encoding="utf-8") as lines:
-            for line in self.shard_iterable(line for line in lines if line.strip()):
-                for phrase in self._phrases(Tree.fromstring(line)):
-                    yield self.text_to_instance([unescape(word) for word in phrase.leaves()], phrase.label())
+        for number, line in self.shard_iterable(_numbered(file_path)):
+            where = f"{file_path}, line {number}"
+            for phrase in self._phrases(_parse(line, where)):
+                if phrase.label() not in LABELS or not phrase.leaves():
+                    raise ConfigurationError(
+                        f"{where}: a phrase with the label {phrase.label()!r} and {len(phrase.leaves())} words, "
+                        f"expected one of the labels {LABELS} and a word at least. Correct the line."
+                    )
+                yield self.text_to_instance([unescape(word) for word in phrase.leaves()], phrase.label())
 
     def _phrases(self, sentence: Tree) -> Iterable[Tree]:
         yield sentence
@@ -78,6 +86,28 @@ class SstPhrasesReader(DatasetReader):
     @overrides(check_signature=False)
     def apply_token_indexers(self, instance: Instance) -> None:
         instance["tokens"].token_indexers = self._token_indexers
+
+
+def _numbered(path: str) -> Iterator[Tuple[int, str]]:
+    """The lines that are not empty, with their numbers."""
+    number = 0
+    with open(cached_path(path), encoding="utf-8") as lines:
+        try:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, line
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"{path}: near line {number + 1}: {error}; expected text in UTF-8.") from error
+
+
+def _parse(line: str, where: str) -> Tree:
+    try:
+        return Tree.fromstring(line)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{where}: {line[:40]!r}: {str(error).splitlines()[0]}. Expected one tree, as in '(3 (2 A) (3 (3 fine) "
+            "(2 film)))', and no byte order mark in front. Correct the line."
+        ) from error
 
 
 def unescape(word: str) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("allennlp")
 
+from allennlp.common.checks import ConfigurationError  # noqa: E402
 from allennlp.data.tokenizers import WhitespaceTokenizer  # noqa: E402
 
 from elmo_plugin.dataset_readers.sst_phrases import SstPhrasesReader, unescape  # noqa: E402
@@ -54,6 +55,39 @@ def test_words_lose_the_escapes_of_the_treebank(tmp_path: Path) -> None:
     words = r"-LRB- `` 9\/10 '' -RRB- `so' \*\*\* bad--LRB-"
 
     assert read(tmp_path, f"(2 {words})") == [("2", '( " 9/10 " ) `so\' *** bad-(')]
+
+
+@pytest.mark.parametrize(
+    "line,message",
+    [
+        ("hello", r"'hello\\n': Tree.read\(\): expected '\(' but got 'hello'. Expected one tree"),
+        ("(3 (2 a)", "expected '\\)' but got 'end-of-string'"),
+        ("(2 a) (3 b)", "expected 'end-of-string' but got '\\(3'"),
+        ("\ufeff(2 a)", r"got '\\ufeff'\. Expected one tree.* no byte order mark"),
+        ("(7 (2 a) (2 b))", "the label '7' and 2 words, expected one of the labels .*'4'"),
+        ("( (2 a) (2 b))", "the label '' and 2 words"),
+        ("(2 )", "the label '2' and 0 words, expected .* a word at least"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
+    """With the file and the number of the line; the empty one counts."""
+    with pytest.raises(ConfigurationError, match="trees.txt, line 4: .*" + message):
+        read(tmp_path, TREES + line + "\n")
+
+
+def test_labels_of_phrases_that_are_not_read_do_not_matter(tmp_path: Path) -> None:
+    """As in trees that mark whole sentences alone."""
+    assert read(tmp_path, "(3 (- good) (- film))\n") == [("3", "good film")]
+    with pytest.raises(ConfigurationError, match="the label '-' and 1 words"):
+        read(tmp_path, "(3 (- good) (- film))\n", min_phrase_tokens=1)
+
+
+def test_another_encoding_is_named(tmp_path: Path) -> None:
+    """Not only the bytes."""
+    (tmp_path / "trees.txt").write_bytes("(2 café)\n".encode("latin-1"))
+
+    with pytest.raises(ConfigurationError, match="trees.txt: near line 1: .* expected text in UTF-8"):
+        list(SstPhrasesReader().read(str(tmp_path / "trees.txt")))
 
 
 def test_text_is_split_as_its_predictor_needs_it() -> None:
