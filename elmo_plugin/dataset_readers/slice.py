@@ -1,5 +1,6 @@
 """A slice of any data set, named in its path."""
 
+import os
 import re
 from typing import Iterable, NamedTuple
 
@@ -10,6 +11,9 @@ from overrides import overrides
 from elmo_plugin.dataset_readers._wrapping import WrappingReader
 
 _SLICED = re.compile(r"(?P<file>.+)\[(?P<start>\d{1,3}%)?:(?P<stop>\d{1,3}%)?\]", re.DOTALL)
+
+# Brackets at the end, with what belongs to a slice in them.
+_LIKE_SLICED = re.compile(r".+\[[^\[\]/]*[:%][^\[\]/]*\]", re.DOTALL)
 
 
 class Slice(NamedTuple):
@@ -63,6 +67,11 @@ class SliceReader(WrappingReader):
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
         part = parse(file_path)
+        if part.file == file_path and _LIKE_SLICED.fullmatch(file_path) and not os.path.exists(file_path):
+            raise ConfigurationError(
+                f"{file_path}: no such file, and no slice: expected whole numbers with percent signs and no spaces, as "
+                "in FILE[:90%], FILE[90%:] or FILE[10%:20%]."
+            )
         if (part.start, part.stop) == (0, 100):
             yield from self._reader.read(part.file)
             return

@@ -1,5 +1,7 @@
 """A slice of a data set: what paths mean, that slices are the whole together, and what is refused."""
 
+import shutil
+
 import pytest
 
 pytest.importorskip("allennlp")
@@ -64,3 +66,20 @@ def test_slices_are_the_whole_together(path):
 def test_a_slice_without_instances(path):
     with pytest.raises(ConfigurationError, match=r"data.txt\[1%:2%\]: none of its 37 instances"):
         read(path + "[1%:2%]")
+
+
+@pytest.mark.parametrize("part", ["[90:]", "[ :50%]", "[:1000%]", "[50%]", "[0.5%:]"])
+def test_what_is_almost_a_slice_is_refused_unless_it_is_a_file(path, part):
+    with pytest.raises(ConfigurationError, match=r"no such file, and no slice: expected .* as in FILE\[:90%\]"):
+        read(path + part)
+
+    shutil.copy(path, path + part)
+
+    assert len(read(path + part)) == len(LINES)
+
+
+def test_other_brackets_are_part_of_a_name(path):
+    """As are those of a slice in the middle."""
+    for name in (path + "[1]", path + "[90:].txt"):
+        with pytest.raises(FileNotFoundError):
+            read(name)
