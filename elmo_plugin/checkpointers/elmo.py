@@ -87,17 +87,19 @@ class ElmoCheckpointer(Checkpointer):
     def _restore_best(self, point: Checkpoint, checkpoint: TrainerCheckpoint) -> None:
         """
         Write the best weights where they are those of this checkpoint: AllenNLP does it behind the checkpoint, so that
-        a training may have been cut off between the two, with older ones there, or none.
+        a training may have been cut off between the two, with older ones there, or none. They are in this folder,
+        wherever it was when the checkpoint was written.
         """
         state = checkpoint.trainer_state
-        if point.batches or not state["metric_tracker"]["is_best_so_far"]:
-            return
         best = Path(self._serialization_dir) / "best.th"
-        if self._rank == 0:
-            weights = copy(checkpoint.model_state)
-            weights.update(state.get("moving_average", {}).get("shadows", {}))
-            _write(weights, best)
-        state["best_model_filename"] = str(best)
+        if not point.batches and state["metric_tracker"]["is_best_so_far"]:
+            if self._rank == 0:
+                weights = copy(checkpoint.model_state)
+                weights.update(state.get("moving_average", {}).get("shadows", {}))
+                _write(weights, best)
+            state["best_model_filename"] = str(best)
+        elif state.get("best_model_filename") is not None:
+            state["best_model_filename"] = str(best)
 
     @overrides
     def _remove_checkpoint(self, epochs_completed: int, batches_in_epoch_completed: int) -> None:

@@ -32,7 +32,12 @@ function(
     grad_norm: 1.0,
     validation_metric: "-perplexity",
     checkpointer: { type: "elmo", save_every_num_seconds: 600 },
-    callbacks: [{ type: "elmo_fast_forward" }, { type: "elmo_progress" }, { type: "elmo_export" }],
+    callbacks: [
+      { type: "elmo_fast_forward" },
+      { type: "elmo_progress" },
+      { type: "elmo_export" },
+      { type: "elmo_resume" },
+    ],
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   } + trainer,
   random_seed: seed,

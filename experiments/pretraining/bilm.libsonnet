@@ -49,7 +49,12 @@ function(
     grad_norm: grad_norm,
     validation_metric: "-perplexity",
     checkpointer: checkpointer,
-    callbacks: [{ type: "elmo_fast_forward" }, { type: "elmo_progress" }, { type: "elmo_export" }],
+    callbacks: [
+      { type: "elmo_fast_forward" },
+      { type: "elmo_progress" },
+      { type: "elmo_export" },
+      { type: "elmo_resume" },
+    ],
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   },
   random_seed: seed,

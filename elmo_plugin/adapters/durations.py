@@ -1,0 +1,18 @@
+"""Durations as AllenNLP writes them into its metrics."""
+
+import re
+from datetime import timedelta
+
+
+def seconds_of(duration: str) -> float:
+    """Convert AllenNLP's durations: "1 day, 0:03:06.537768"."""
+    match = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d(?:\.\d+)?)", duration)
+    if match is None:
+        raise ValueError(f"duration is {duration!r}, expected one like '1 day, 0:03:06.537768'.")
+    days, hours, minutes, seconds = match.groups(default="0")
+    return ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + float(seconds)
+
+
+def duration_of(seconds: float) -> str:
+    """Write a number of seconds as AllenNLP does."""
+    return str(timedelta(seconds=seconds))
