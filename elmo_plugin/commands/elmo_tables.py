@@ -76,44 +76,51 @@ def variables_of(args: argparse.Namespace) -> Dict[str, str]:
 
 
 def _bilm_of(args: argparse.Namespace) -> str:
-    return args.bilm or os.environ.get("BILM") or ("builtin" if args.scale == "small" else "original")
+    """A name; the whole path of a file, however it was given: it is in the names of trainings and tables."""
+    from elmo_plugin.formats import pretrained
+
+    bilm = args.bilm or os.environ.get("BILM") or ("builtin" if args.scale == "small" else "original")
+    is_file = bilm not in pretrained.names() and os.path.exists(bilm)
+    return os.path.abspath(bilm) if is_file else bilm
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number}, expected 1 or more")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}, expected 1 or more")
+    return int(text)
 
 
 def _tasks_of(args: argparse.Namespace) -> Optional[List[str]]:
-    return args.tasks.split(",") if args.tasks else None
+    return None if args.tasks is None else [task.strip() for task in args.tasks.split(",")]
 
 
 def _plan_of(
     args: argparse.Namespace, seeds: Optional[Sequence[int]], tasks: Optional[Sequence[str]], cache: Any = None
 ) -> Any:
+    from elmo_plugin.engine.errors import EngineError
     from elmo_plugin.reproduction import tunings
     from elmo_plugin.reproduction.cells import CellError, cells_of
     from elmo_plugin.reproduction.tables import Plan
 
-    common = (seeds, variables_of(args), args.runs / args.scale, cache)
     try:
+        common = (seeds, variables_of(args), args.runs / args.scale, cache)
         if args.table == tunings.TABLE:
             tunings.check_bilm(_bilm_of(args))
             return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), *common)
         return Plan(cells_of(args.table, EXPERIMENTS, tasks), *common)
-    except CellError as error:
+    except (CellError, EngineError) as error:  # the second one is about the biLM
         sys.exit(str(error))
 
 
 def check_from_args(args: argparse.Namespace) -> None:
-    """Report missing data; the exit code is 1 where there are any."""
+    """List the cells, or report missing data; the exit code is 1 where there are any."""
     plan = _plan_of(args, None, _tasks_of(args))
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
-    print(f"all data of {len(plan.experiments())} cells are there, or public")
+    print(f"all data of {len(plan.experiments())} cells are there, or public:")
+    for _, config in plan.experiments():
+        print(f"  {config}")
 
 
 def run_from_args(args: argparse.Namespace) -> None:
@@ -155,8 +162,13 @@ def show_from_args(args: argparse.Namespace) -> None:
 def items_from_args(args: argparse.Namespace) -> None:
     """Score the items, and say what they come to."""
     from elmo_plugin.reproduction.items import evaluate, path_of
+    from elmo_plugin.reproduction.outcome import TrainingError
+    from elmo_plugin.reproduction.recorder import ItemsError
 
-    items = evaluate(args.folder, args.split, args.data)
+    try:
+        items = evaluate(args.folder, args.split, args.data)
+    except (ItemsError, TrainingError) as error:
+        sys.exit(str(error))
     path = path_of(args.folder, args.split)
     print(f"{len(items.numbers):,} items, {items.score} {100 * items.corpus_score():.1f}: {path}")
 
@@ -165,7 +177,10 @@ def vectors_from_args(args: argparse.Namespace) -> None:
     """Train and write word vectors."""
     from elmo_plugin.reproduction.word_vectors import train_vectors
 
-    print(f"{train_vectors(args.corpus, args.output):,} words in {args.output}")
+    try:
+        print(f"{train_vectors(args.corpus, args.output):,} words in {args.output}")
+    except ImportError as error:
+        sys.exit(str(error))
 
 
 def _problems(plan: Any) -> Dict[str, List[str]]:

@@ -16,8 +16,9 @@ from typing import Dict, List, Optional, Sequence
 from rich.console import Console
 
 from elmo_plugin.demo import reviews, table
-from elmo_plugin.reproduction import training
-from elmo_plugin.reproduction.training import Result, Run, TrainingError
+from elmo_plugin.reproduction import outcome, training
+from elmo_plugin.reproduction.outcome import Result, TrainingError
+from elmo_plugin.reproduction.training import Run
 
 CONFIGS = (Path("experiments/demo/baseline.jsonnet"), Path("experiments/demo/elmo.jsonnet"))
 
@@ -51,12 +52,12 @@ def run_all(options: argparse.Namespace, console: Console) -> None:
     results: Dict[Path, List[Result]] = {config: [] for config in options.configs}
     for number, run in enumerate(runs, start=1):
         console.rule(f"Training {number} of {len(runs)}: {run.config.stem}, seed {run.seed}")
-        if options.resume and training.is_finished(run.folder):
+        if options.resume and outcome.is_finished(run.folder):
             console.print(f"already done, in {run.folder}")
         else:
             console.print(f"[bold]{run.command_line()}[/bold]", markup=True)
             training.train(run)
-        results[run.config].append(training.collect(run.folder, with_mixes=True))
+        results[run.config].append(outcome.collect(run.folder, with_mixes=True))
     console.rule("Result")
     baseline, elmo = (results[config] for config in options.configs)
     table.show(baseline, elmo, console)

@@ -6,8 +6,8 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from elmo_plugin.reproduction.layer_sheet import layer_name
+from elmo_plugin.reproduction.outcome import Result
 from elmo_plugin.reproduction.scores import error_reduction, score
-from elmo_plugin.reproduction.training import Result
 
 
 def show(baseline: Sequence[Result], elmo: Sequence[Result], console: Console) -> None:

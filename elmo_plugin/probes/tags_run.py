@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 
 from elmo_plugin.probes.scoring import accuracy, difference, interval
-from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction import outcome, training
 
 CONFIG = Path("probes") / "tags.jsonnet"
 _BATCH = 64
@@ -30,7 +30,7 @@ def run_tags(run: training.Run) -> Dict[str, Any]:
 
     `TrainingError` where the training fails.
     """
-    if not training.is_finished(run.folder):
+    if not outcome.is_finished(run.folder):
         training.train(run)
     gold, tagged, majority = _tagged(run.folder)
     sums = [_sums(gold, of_layer) for of_layer in tagged]
@@ -50,7 +50,7 @@ Tags = List[List[str]]
 
 def _tagged(folder: Path) -> Tuple[Tags, List[Tags], Tags]:
     """Tags of the test set: the right ones, those of each layer, and the most frequent one of each word."""
-    archive = training.load(folder / training.ARCHIVE)
+    archive = outcome.load(folder / outcome.ARCHIVE)
     model, reader = archive.model.eval(), archive.validation_dataset_reader
     counts: Dict[str, Counter] = {}
     for instance in archive.dataset_reader.read(archive.config["train_data_path"]):

@@ -120,13 +120,14 @@ def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
 
 def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     """
-    Name what an experiment trains, wherever its data lie.
+    Name what an experiment trains, wherever its data lie and whoever looks on.
 
     Cells of several tables that are the same training have the same name, and an experiment that was changed has a new
-    one.
+    one. A biLM is named by its name or path.
     """
     places = dict.fromkeys(("DATA", "SST_DATA", "VECTORS"), "")
     content = resolve(config, {**variables, **places})
     for seed in ("random_seed", "numpy_seed", "pytorch_seed"):
         content.pop(seed, None)
+    content.get("trainer", {}).pop("callbacks", None)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]

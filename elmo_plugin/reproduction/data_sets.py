@@ -45,9 +45,14 @@ SMALL = (
 
 
 def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
-    """Return the files and folders that an experiment reads and that are not there. Addresses are not looked at."""
+    """
+    Return the files and folders that an experiment reads and that are not there, or empty. Addresses are not looked at.
+    """
     named = [name for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
-    return sorted({path for name in named for path in expand(parse(name).file) if not _found(path)})
+    paths = {path for name in named for path in expand(parse(name).file)}
+    found = {path: _found(path) for path in paths}
+    without = [path for path in found if not any(map(_holds, found[path]))]
+    return sorted(f"{path} (empty)" if found[path] else path for path in without)
 
 
 def found_at(name: str) -> List[Path]:
@@ -64,13 +69,12 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
         yield key, value
 
 
-def advice(task: str, scale: str) -> str:
-    """Say where the data of a task come from."""
-    return SOURCES[task] if scale == "paper" else SMALL
-
-
 def _found(path: str) -> List[Path]:
     return [Path(path)] if Path(path).exists() else [Path(name) for name in sorted(glob(path))]
+
+
+def _holds(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
 
 
 def missing_programs(task: str) -> List[str]:
@@ -81,7 +85,8 @@ def missing_programs(task: str) -> List[str]:
 
 def report(problems: Mapping[str, Sequence[str]], scale: str) -> str:
     """Set what is missing, by task, in one message."""
-    lines = []
+    lines: List[str] = []
     for task, paths in problems.items():
-        lines += [f"{task}: missing", *(f"  {path}" for path in paths), f"  {advice(task, scale)}"]
-    return "\n".join(lines)
+        lines += [f"{task}: missing", *(f"  {path}" for path in paths)]
+        lines += [f"  {SOURCES[task]}"] if scale == "paper" else []
+    return "\n".join([*lines, SMALL] if problems and scale == "small" else lines)

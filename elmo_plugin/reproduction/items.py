@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence
 import numpy as np
 
 from elmo_plugin.formats.atomic import replacing
-from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.measures import MEASURES
 from elmo_plugin.reproduction.recorder import ItemsError, score_items
 
@@ -29,7 +29,7 @@ class Items:
     numbers : of each item.
     digest : of the items' words and labels: equal for equal data.
     parameters : the model's weights: "all" and "trained".
-    mixes : of ELMo layers, as `training.mixes_of` returns them.
+    mixes : of ELMo layers, as `outcome.mixes_of` returns them.
     """
 
     score: str
@@ -59,9 +59,19 @@ def read(folder: Path, split: str) -> Optional[Items]:
     """
     path = path_of(folder, split)
     try:
-        return Items(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
-    except (ValueError, TypeError) as error:
+        return _checked(Items(**json.loads(path.read_text(encoding="utf-8")))) if path.exists() else None
+    except (ValueError, TypeError, KeyError) as error:
         raise ItemsError(f"{path}: not scored items ({error}). Remove it, and run again to score them anew.") from error
+
+
+def _checked(items: Items) -> Items:
+    if items.measure not in MEASURES:
+        raise ValueError(f"measure {items.measure!r}, expected one of {sorted(MEASURES)}")
+    shape = np.array(items.numbers, dtype=float).shape
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"numbers in the shape {shape}, expected a row for each item")
+    int(items.parameters["trained"])
+    return items
 
 
 def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
@@ -77,14 +87,15 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
     # Raises
 
     `ItemsError` where the score is not the one that the training has reported: the data are others by now.
+    `TrainingError` where there is no whole training.
     """
     import torch
 
     cuda_device = 0 if torch.cuda.is_available() else -1
-    archive = training.load(folder / training.ARCHIVE, cuda_device)
+    archive = outcome.load(folder / outcome.ARCHIVE, cuda_device)
     config = archive.config.as_dict(quiet=True)
-    score = training.validation_metric(config)
-    data = config[training.DATA_KEYS[split]] if data is None else data
+    score = outcome.validation_metric(config)
+    data = config[outcome.DATA_KEYS[split]] if data is None else data
     instances = list(archive.validation_dataset_reader.read(data))
     measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
     items = Items(
@@ -93,12 +104,12 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
         numbers,
         digest(instances),
         _sizes(archive.model),
-        training.mixes_of(archive.model, config["model"]),
+        outcome.mixes_of(archive.model, config["model"]),
     )
-    reported = training.collect(folder).score(split)
+    reported = outcome.collect(folder).score(split)
     if abs(100 * (items.corpus_score() - reported)) > _TOLERANCE:
         raise ItemsError(
-            f"{folder}: {score} on {data} is {items.corpus_score():.4f}, but {training.METRICS} says {reported:.4f}. "
+            f"{folder}: {score} on {data} is {items.corpus_score():.4f}, but {outcome.METRICS} says {reported:.4f}. "
             "The data have changed since the training: bring them back, or remove the folder to train again."
         )
     with replacing(path_of(folder, split)) as part:
@@ -107,12 +118,15 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
 
 
 def digest(instances: Iterable[Any]) -> str:
-    """Name items by their words and labels, in their order."""
+    """Name items by their words, labels and answers, in their order."""
     from elmo_plugin.adapters.instance_content import content_of
 
     result = hashlib.sha256()
     for instance in instances:
         result.update(content_of(instance))
+        # Those of a question are in none of the fields that a model trains on.
+        answers = getattr(instance.fields.get("metadata"), "metadata", {}).get("answer_texts", [])
+        result.update("".join(f"{len(answer)} {answer}" for answer in answers).encode())
     return result.hexdigest()[:16]
 
 

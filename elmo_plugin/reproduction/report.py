@@ -1,5 +1,6 @@
 """A table or a figure, printed and written in every form."""
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any, List, Optional, Sequence
@@ -7,7 +8,7 @@ from typing import Any, List, Optional, Sequence
 from rich.console import Console
 
 from elmo_plugin.benchmark.plot import PlotError
-from elmo_plugin.formats.pretrained import BUILTIN
+from elmo_plugin.formats import pretrained
 from elmo_plugin.reproduction import pictures, sheet
 from elmo_plugin.reproduction.layer_sheet import layer_sheet
 from elmo_plugin.reproduction.score_sheet import score_sheet
@@ -17,6 +18,8 @@ from elmo_plugin.reproduction.tunings import TABLE
 
 #: what is in the name of no file
 _NO_NAME = r"[^\w.-]+"
+#: characters of a biLM's name in that of a file
+_LONGEST = 60
 
 
 def report(
@@ -38,11 +41,12 @@ def report(
 
     # Returns
 
-    The files, which have the name of the table and, but for the built-in biLM, that of the biLM.
+    The files, which have the name of the table and, but for the built-in biLM, that of the biLM, with a digest of its
+    path where it is a file.
     """
     sheet.show(_sheet(table, [row for row in rows if tasks is None or row.task in tasks], scale, bilm), console)
     made = _sheet(table, rows, scale, bilm)
-    name = table if bilm == BUILTIN else f"{table}-{re.sub(_NO_NAME, '_', Path(bilm).name)}"
+    name = table if bilm == pretrained.BUILTIN else f"{table}-{_name_of(bilm)}"
     paths = sheet.write(made, folder, name)
     if table == TABLE:
         return paths
@@ -53,6 +57,13 @@ def report(
         console.print(f"no picture: {error}")
         return paths
     return [*paths, picture]
+
+
+def _name_of(bilm: str) -> str:
+    if bilm in pretrained.names():
+        return bilm
+    digest = hashlib.sha256(bilm.encode()).hexdigest()[:8]
+    return f"{re.sub(_NO_NAME, '_', Path(bilm).name)[:_LONGEST]}-{digest}"
 
 
 def _sheet(table: str, rows: Sequence[Any], scale: str, bilm: str) -> Sheet:

@@ -1,19 +1,20 @@
 """Collect what there is of a table, and compare it with its baselines."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
-from elmo_plugin.reproduction import items, training
+from elmo_plugin.reproduction import items, outcome
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.items import Items, ItemsError
 from elmo_plugin.reproduction.measures import MEASURES
+from elmo_plugin.reproduction.outcome import Result, TrainingError
 from elmo_plugin.reproduction.scores import Score, error_reduction, score
 from elmo_plugin.reproduction.significance import paired_p_value
 from elmo_plugin.reproduction.tables import Plan
-from elmo_plugin.reproduction.training import Result, TrainingError
 
 
 @dataclass(frozen=True)
@@ -61,29 +62,40 @@ def collect(plan: Plan) -> List[Row]:
 
 def _row(cell: Cell, plan: Plan) -> Row:
     results: Dict[int, Result] = {}
+    found: Dict[int, float] = {}
     of_runs: Dict[int, Items] = {}
     remarks = []
-    runs = [run for run in plan.runs_of(cell) if training.is_finished(run.folder)]
+    runs = [run for run in plan.runs_of(cell) if outcome.is_finished(run.folder)]
     inputs = inputs_of(cell.config, plan.variables) if runs else {}
     for run in runs:
         try:
-            result = training.collect(run.folder)
+            result = outcome.collect(run.folder)
+            scored = result.score(cell.split)
             of_run = items.read(run.folder, cell.split)
         except (TrainingError, ItemsError) as error:
             remarks.append(f"{run.name}: {error}")
             continue
-        results[run.seed] = result
+        results[run.seed], found[run.seed] = result, scored
         if of_run is not None:
             of_runs[run.seed] = of_run
-        others = changed(result.inputs, inputs)
-        if others:
-            remarks.append(f"{run.name}: {' and '.join(others)} have changed since. To train again remove {run.folder}")
-        if result.remark:
-            remarks.append(f"{run.name}: {result.remark}")
-    found = {seed: one.score(cell.split) for seed, one in results.items()}
+        told = [changes(result, inputs, run.folder), result.remark]
+        remarks += [f"{run.name}: {remark}" for remark in told if remark]
     seconds = sum(one.seconds for one in results.values()) / len(results) if results else None
     commits = sorted({one.commit for one in results.values() if one.commit is not None})
     return Row(cell, found, seconds, commits, of_runs, remarks)
+
+
+def changes(result: Result, inputs: Mapping[str, str], folder: Path) -> str:
+    """
+    Say what a training has read that is no longer what it was; empty where there is nothing.
+
+    # Parameters
+
+    inputs : what it would read now, as `inputs_of` says it.
+    folder : of the training.
+    """
+    others = changed(result.inputs, inputs)
+    return f"{' and '.join(others)} have changed since. To train again remove {folder}" if others else ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +117,7 @@ class Comparison:
     ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
         that of the seeds that both have.
     p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
-    remark : why there is no p-value; empty where there is one, or nothing to compare.
+    remark : why there is no p-value, or of which seeds alone it is; empty where there is no more to say.
     """
 
     row: Row
@@ -135,10 +147,18 @@ def against(baseline: Row, improved: Row) -> Comparison:
     if not seeds:
         return Comparison(improved, None, papers)
     before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
+    gained = gain(before, after)
+    scored = baseline.items.keys() & improved.items.keys()
+    remark = ""
+    if scored and scored != seeds:
+        remark = (
+            f"{improved.cell.task}, {improved.cell.variant}: p is of seeds {sorted(scored)} alone, the gain of "
+            f"{sorted(seeds)}: not all items are scored, which the next run does."
+        )
     try:
-        return Comparison(improved, gain(before, after), papers, p_value(baseline, improved))
+        return Comparison(improved, gained, papers, p_value(baseline, improved), remark)
     except ItemsError as error:
-        return Comparison(improved, gain(before, after), papers, remark=str(error))
+        return Comparison(improved, gained, papers, remark=str(error))
 
 
 def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]:

@@ -4,17 +4,18 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
 from elmo_plugin.engine.file_lock import FileLock
-from elmo_plugin.reproduction import items, training
+from elmo_plugin.reproduction import items, outcome, training
 from elmo_plugin.reproduction.cells import Cell, fingerprint
-from elmo_plugin.reproduction.training import Run, TrainingError
+from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.recovery import kept
+from elmo_plugin.reproduction.training import Run
 
 CACHE_KEY = "model.text_field_embedder.token_embedders.bilm.cache"
-CALLBACKS_KEY = "trainer.callbacks"
 
 
 class Job(ABC):
@@ -36,7 +37,7 @@ class Job(ABC):
     @property
     def is_done(self) -> bool:
         """Whether the training is finished and all is scored."""
-        return training.is_finished(self.run.folder) and all(path.exists() for path in self.leaves)
+        return outcome.is_finished(self.run.folder) and all(path.exists() for path in self.leaves)
 
     @property
     @abstractmethod
@@ -91,11 +92,9 @@ class Plan:
         if cell.config not in self._names:
             self._names[cell.config] = f"{cell.task}-{fingerprint(cell.config, self.variables)}"
         home = self.folder / self._names[cell.config]
-        overrides: Dict[str, Any] = {}
-        if not cell.is_baseline:
-            overrides[CALLBACKS_KEY] = [{"type": "elmo_layer_weights"}]
-            if self.cache is not None:
-                overrides[CACHE_KEY] = str(self.cache)
+        overrides = kept([] if cell.is_baseline else [{"type": "elmo_layer_weights"}])
+        if self.cache is not None and not cell.is_baseline:
+            overrides[CACHE_KEY] = str(self.cache)
         seeds = self.seeds
         if seeds is None:
             seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
@@ -129,7 +128,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
         if job.needs in elsewhere:
             say(f"{run.name}: waits for {job.needs}, which another process is at")
             continue
-        if job.needs is not None and not training.is_finished(job.needs):
+        if job.needs is not None and not outcome.is_finished(job.needs):
             failures.append(f"{run.name}: needs {job.needs}, where no training is finished")
             continue
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
@@ -139,7 +138,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                 say(f"{run.name}: another process is at it")
                 elsewhere.append(run.folder)
                 continue
-            if not training.is_finished(run.folder):
+            if not outcome.is_finished(run.folder):
                 ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
                 training.train(run, keep_open=lock.descriptors)
@@ -169,13 +168,13 @@ def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:
     """
     seconds: Dict[Path, List[float]] = {}
     for run in runs:
-        if training.is_finished(run.folder):
+        if outcome.is_finished(run.folder):
             with suppress(TrainingError):  # whoever shows the table says so
-                seconds.setdefault(run.config, []).append(training.collect(run.folder).seconds)
+                seconds.setdefault(run.config, []).append(outcome.collect(run.folder).seconds)
     known = [value for values in seconds.values() for value in values]
     if not known:
         return ""
-    coming = [seconds.get(run.config, known) for run in ahead if not training.is_finished(run.folder)]
+    coming = [seconds.get(run.config, known) for run in ahead if not outcome.is_finished(run.folder)]
     total = sum(sum(values) / len(values) for values in coming)
     minutes = round(total / 60)
     return f", about {minutes // 60}:{minutes % 60:02} hours left"

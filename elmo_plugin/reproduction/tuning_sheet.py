@@ -1,14 +1,17 @@
 """Perplexities and scores before and after the tuning of the biLM, beside the paper's, as a sheet."""
 
-import json
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from elmo_plugin.reproduction import training
-from elmo_plugin.reproduction.results import Row, against, collect
+from elmo_plugin.reproduction import outcome
+from elmo_plugin.reproduction.inputs import inputs_of
+from elmo_plugin.reproduction.outcome import Result, TrainingError
+from elmo_plugin.reproduction.results import Row, against, changes, collect
 from elmo_plugin.reproduction.score_sheet import p_text, short
 from elmo_plugin.reproduction.sheet import Sheet
+from elmo_plugin.reproduction.training import Run
 from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of
 
 MOMENTS = (BEFORE, AFTER)
@@ -44,6 +47,7 @@ class TuningRow:
     seconds : of the tuning; None where it is not finished.
     commits : of the package in all trainings of the row.
     scores : by moment what the task's models scored; empty where the task has none.
+    remarks : what to know about the tuning before its numbers are believed.
     """
 
     tuning: Tuning
@@ -51,6 +55,7 @@ class TuningRow:
     seconds: Optional[float]
     commits: Sequence[str]
     scores: Dict[str, Row]
+    remarks: Sequence[str] = ()
 
     @property
     def task(self) -> str:
@@ -63,15 +68,42 @@ def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
     rows = []
     for tuning in plan.tunings:
         run = plan.run_of(tuning)
-        paths = {moment: perplexities_of(run, moment) for moment in MOMENTS}
-        found = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
-        result = training.collect(run.folder) if training.is_finished(run.folder) else None
+        result, perplexities, remarks = _results(run, plan.variables)
         scores = {moment: row for moment in MOMENTS for row in collect(plan.task_plan(tuning, moment))}
         commits = {commit for row in scores.values() for commit in row.commits}
         if result is not None and result.commit is not None:
             commits.add(result.commit)
-        rows.append(TuningRow(tuning, found, None if result is None else result.seconds, sorted(commits), scores))
+        seconds = None if result is None else result.seconds
+        rows.append(TuningRow(tuning, perplexities, seconds, sorted(commits), scores, remarks))
     return rows
+
+
+def _results(
+    run: Run, variables: Mapping[str, str]
+) -> Tuple[Optional[Result], Dict[str, Dict[str, Any]], Sequence[str]]:
+    """What a tuning has left, the perplexities by moment, and what to know about them."""
+    if not outcome.is_finished(run.folder):
+        return None, {}, ()
+    try:
+        result = outcome.collect(run.folder)
+        paths = {moment: perplexities_of(run, moment) for moment in MOMENTS}
+        perplexities = {moment: _perplexities(path) for moment, path in paths.items() if path.exists()}
+    except TrainingError as error:
+        return None, {}, [f"{run.name}: {error}"]
+    changed = changes(result, inputs_of(run.config, variables), run.folder)
+    return result, perplexities, [f"{run.name}: {changed}"] if changed else ()
+
+
+def _perplexities(path: Path) -> Dict[str, Any]:
+    try:
+        content = outcome.read_object(path)
+        numbers = [content["perplexity"][name] for name in ("forward", "backward", "mean")]
+        numbers += [content[name] for name in ("words", "unknown_words")]
+        if not all(isinstance(number, (int, float)) for number in numbers):
+            raise ValueError(f"{numbers} instead of numbers")
+    except (ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{path}: not the perplexities of a text ({error!r}). Remove it, and run again.") from error
+    return content
 
 
 def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
@@ -83,7 +115,10 @@ def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
     """
     records = [record(row, bilm) for row in rows]
     lines = [texts(*both) for both in zip(rows, records)]
-    remarks = [remark for row in rows for of_row in row.scores.values() for remark in of_row.remarks]
+    remarks: List[str] = []
+    for row in rows:
+        remarks += row.remarks
+        remarks += [remark for of_task in row.scores.values() for remark in of_task.remarks]
     return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks)
 
 

@@ -7,7 +7,7 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
-from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction import outcome, training
 from elmo_plugin.reproduction.cells import Cell, CellError, check_tasks, fingerprint, read_cell
 from elmo_plugin.reproduction.tables import Job, Plan
 from elmo_plugin.reproduction.training import Run
@@ -85,7 +85,7 @@ class PerplexityJob(Job):
 
     @overrides
     def score(self, keep_open: Sequence[int]) -> None:
-        bilms = (self.run.variables["BILM"], str(self.run.folder / training.ARCHIVE))
+        bilms = (self.run.variables["BILM"], str(self.run.folder / outcome.ARCHIVE))
         for bilm, path in zip(bilms, self.leaves):
             if not path.exists():
                 training.score_text(self.run, bilm, path, keep_open=keep_open)
@@ -127,7 +127,7 @@ class TuningPlan:
     def task_plan(self, tuning: Tuning, moment: str) -> Plan:
         """The trainings of the task's model with the biLM before or after the tuning; none where it has no model."""
         # By its whole path, which is in the name of the task's training.
-        tuned = (self.run_of(tuning).folder / training.ARCHIVE).absolute()
+        tuned = (self.run_of(tuning).folder / outcome.ARCHIVE).absolute()
         bilm = self.variables["BILM"] if moment == BEFORE else str(tuned)
         cells = [] if tuning.cell is None else [tuning.cell]
         return Plan(cells, self.seeds, {**self.variables, "BILM": bilm}, self.folder, self.cache)

@@ -1,6 +1,8 @@
 """The command: data that are missing, and a table with what there is."""
 
+import argparse
 import csv
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +61,50 @@ def test_data_that_are_there(tmp_path, monkeypatch, capsys):
     task_data.write(tmp_path)
     run(monkeypatch, "check", "table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt")
 
-    assert "all data of 12 cells" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "all data of 12 cells" in said and "experiments/table1/ner_elmo.jsonnet" in said
+
+
+def test_empty_data_are_missing(tmp_path, monkeypatch):
+    task_data.write(tmp_path)
+    (tmp_path / "ner" / "wikigold" / "dev.txt").write_text("")
+    with pytest.raises(SystemExit) as stopped:
+        run(monkeypatch, "check", "table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt")
+
+    missing, advice = str(stopped.value).rsplit("\n", 1)
+    assert missing == f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt (empty)"
+    assert advice.startswith("The small scale reads open data")
+
+
+@pytest.mark.parametrize("tasks", ["ner, sst", " ner,sst "])
+def test_tasks_may_have_spaces(tasks, tmp_path, monkeypatch, capsys):
+    task_data.write(tmp_path)
+    arguments = ["table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks"]
+    run(monkeypatch, "check", *arguments, tasks)
+
+    assert "all data of 4 cells" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"no task \[''\]"):
+        run(monkeypatch, "check", *arguments, "")
+
+
+def test_a_bilm_that_is_not_there(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="nothing.safetensors"):
+        run(monkeypatch, "show", "table1", "--bilm", tmp_path / "nothing.safetensors")
+
+
+def test_a_bilm_is_the_same_however_its_path_is_given(tmp_path, monkeypatch, bilm):
+    from elmo_plugin.commands.elmo_tables import variables_of
+
+    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=str(bilm))
+    relative = os.path.relpath(bilm)
+    found = [variables_of(argparse.Namespace(**{**vars(named), "bilm": name})) for name in (str(bilm), relative)]
+
+    assert found[0] == found[1] and found[0]["BILM"] == str(bilm)
+
+
+def test_items_without_a_training(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="model.tar.gz"):
+        run(monkeypatch, "items", tmp_path)
 
 
 def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, capsys):
@@ -159,7 +204,7 @@ def test_items_of_a_run(tmp_path, monkeypatch, capsys):
 def test_figure_2_for_real(tmp_path, monkeypatch):
     """Two sentences of entities, trained, scored and drawn by the processes that do it."""
     from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME, read
-    from elmo_plugin.reproduction import items, training
+    from elmo_plugin.reproduction import items, outcome
 
     task_data.write(tmp_path)
     arguments = [
@@ -174,8 +219,8 @@ def test_figure_2_for_real(tmp_path, monkeypatch):
     ]
     run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache")
 
-    (folder,) = (path.parent for path in (tmp_path / "runs").rglob(training.RECORD))
+    (folder,) = (path.parent for path in (tmp_path / "runs").rglob(outcome.RECORD))
     (last,) = read(folder / FILE_NAME)[-1:]
-    assert last["epoch"] == training.collect(folder).metrics["epoch"] + 1
+    assert last["epoch"] == outcome.collect(folder).metrics["epoch"] + 1
     assert len(items.read(folder, "test").numbers) == 2
     assert "| ner | input |" in (tmp_path / "runs" / "small" / "figure2.md").read_text()

@@ -6,7 +6,8 @@ from typing import List
 import pytest
 
 from elmo_plugin.demo import __main__ as demo
-from elmo_plugin.reproduction.training import Result, Run, TrainingError
+from elmo_plugin.reproduction.outcome import Result, TrainingError
+from elmo_plugin.reproduction.training import Run
 
 MIX = {"place": "input", "layers": [0, 1, 2], "weights": [0.2, 0.5, 0.3], "gamma": 1.25}
 
@@ -32,7 +33,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Run]:
         config.write_text("{}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo.training, "train", train)
-    monkeypatch.setattr(demo.training, "collect", collect)
+    monkeypatch.setattr(demo.outcome, "collect", collect)
     monkeypatch.setattr(demo.reviews, "prepare", lambda folder: {"train": 3, "dev": 1, "test": 2})
     return runs
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 from rich.console import Console
 
 from elmo_plugin.demo import table
-from elmo_plugin.reproduction.training import Result
+from elmo_plugin.reproduction.outcome import Result
 
 
 def result(test: float, dev: float, seconds: float, mixes: List[Dict[str, Any]]) -> Result:

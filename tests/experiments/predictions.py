@@ -8,7 +8,7 @@ import pytest
 from allennlp.common import JsonDict
 from allennlp.predictors import Predictor
 
-from elmo_plugin.reproduction import training
+from elmo_plugin.reproduction import outcome
 
 TEXT = "The cat saw Bonn. It liked it."
 WORDS = ["The", "cat", "saw", "Bonn", ".", "It", "liked", "it", "."]
@@ -85,7 +85,7 @@ def check(task: str, archive: Path, spacy_model: str) -> None:
     """
     case = CASES[task]
     arguments: Dict[str, Any] = {"language": spacy_model} if case.needs_spacy else {}
-    predictor = Predictor.from_archive(training.load(archive), extra_args=arguments)
+    predictor = Predictor.from_archive(outcome.load(archive), extra_args=arguments)
     assert type(predictor) is Predictor.by_name(case.predictor)
 
     alone = [predictor.predict_json(dict(inputs)) for inputs in case.inputs]

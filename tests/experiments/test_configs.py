@@ -23,7 +23,7 @@ from allennlp.common import Params  # noqa: E402
 from allennlp.common.util import prepare_environment  # noqa: E402
 
 from elmo_plugin.engine.scalar_mix import ScalarMix  # noqa: E402
-from elmo_plugin.reproduction import items, training  # noqa: E402
+from elmo_plugin.reproduction import items, outcome  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
 from tests.experiments import predictions  # noqa: E402
 
@@ -88,8 +88,8 @@ def test_what_was_learned_about_layers_is_read_in_another_process(tmp_path: Path
     smaller = json.dumps(SMALLER["bcn"])
     train_model(Params.from_file(str(ROOT / "demo" / "elmo.jsonnet"), params_overrides=smaller), str(tmp_path / "run"))
     script = (
-        "import pathlib, sys; from elmo_plugin.reproduction import training; "
-        "print(training.collect(pathlib.Path(sys.argv[1]), with_mixes=True).mixes)"
+        "import pathlib, sys; from elmo_plugin.reproduction import outcome, training; "
+        "print(outcome.collect(pathlib.Path(sys.argv[1]), with_mixes=True).mixes)"
     )
 
     command = [sys.executable, "-c", script, str(tmp_path / "run")]
@@ -217,7 +217,7 @@ def test_cell_trains_saves_and_loads(
     params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet")
     train_model(params, str(tmp_path / "run"))
 
-    result = training.collect(tmp_path / "run")
+    result = outcome.collect(tmp_path / "run")
     for split in ("test", "development"):
         found = items.evaluate(tmp_path / "run", split)
         assert found.corpus_score() == pytest.approx(result.score(split), abs=1e-6)
@@ -226,4 +226,4 @@ def test_cell_trains_saves_and_loads(
         assert len(found.numbers) == expected + (task == "coref" and scale == "paper")
         assert 0 < found.parameters["trained"] < found.parameters["all"]
         assert [mix["place"] for mix in found.mixes] == places
-    predictions.check(task, tmp_path / "run" / training.ARCHIVE, spacy_model)
+    predictions.check(task, tmp_path / "run" / outcome.ARCHIVE, spacy_model)

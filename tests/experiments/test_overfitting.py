@@ -12,7 +12,7 @@ for part in ("classification", "coref", "pair_classification", "rc", "structured
 from allennlp.commands.train import train_model  # noqa: E402
 from allennlp.common import Params  # noqa: E402
 
-from elmo_plugin.reproduction import items, training  # noqa: E402
+from elmo_plugin.reproduction import items, outcome  # noqa: E402
 from tests.experiments import learnable_data  # noqa: E402
 
 TABLE = Path(__file__).parent.parent.parent / "experiments" / "table1"
@@ -72,6 +72,6 @@ def test_cell_learns_by_heart(task: str, score: str, number: int, epochs: int, t
 
     train_model(Params(by_heart(task, path, epochs)), str(tmp_path / "run"))
 
-    metrics = training.collect(tmp_path / "run").metrics
+    metrics = outcome.collect(tmp_path / "run").metrics
     assert len(items.evaluate(tmp_path / "run", "test").numbers) == number
     assert metrics[f"test_{score}"] > (0.95 if task == "squad" else 0.99)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-from elmo_plugin.reproduction import items, training
+from elmo_plugin.reproduction import items, outcome
 from elmo_plugin.reproduction.items import Items
 
 MIX = {"place": "input", "layers": [0, 1, 2], "weights": [0.2, 0.7, 0.1], "gamma": 1.5}
@@ -22,14 +22,14 @@ def leave_result(
 ) -> None:
     """Leave a score of the test and of the development part; `epochs` are the best one and the last."""
     folder.mkdir(parents=True)
-    (folder / training.ARCHIVE).write_text("")
+    (folder / outcome.ARCHIVE).write_text("")
     (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy", **(trainer or {})}}))
     duration = f"0:{int(seconds // 60):02}:{seconds % 60:04.1f}"
     metrics: Dict[str, Any] = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}
     metrics.update(zip(("best_epoch", "epoch"), epochs))
-    (folder / training.METRICS).write_text(json.dumps(metrics))
+    (folder / outcome.METRICS).write_text(json.dumps(metrics))
     if commit is not None:
-        (folder / training.RECORD).write_text(
+        (folder / outcome.RECORD).write_text(
             json.dumps({"commit": commit, "command": "allennlp train", "inputs": inputs or {}})
         )
 

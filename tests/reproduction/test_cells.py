@@ -73,3 +73,12 @@ def test_equal_trainings_have_equal_names_wherever_the_data_are():
     assert name("table1/srl_baseline") == name("table2/srl_baseline")
     different = [name("table1/srl_elmo"), name("table1/srl_elmo", SCALE="paper"), name("table2/srl_last")]
     assert len(set(different + [name("table1/srl_elmo", BILM="original")])) == 4
+
+
+def test_who_looks_on_is_not_in_the_name(tmp_path):
+    (tmp_path / "a.jsonnet").write_text('{ trainer: { lr: 1, callbacks: [{ type: "elmo_progress" }] } }')
+    (tmp_path / "b.jsonnet").write_text("{ trainer: { lr: 1 } }")
+    (tmp_path / "c.jsonnet").write_text("{ trainer: { lr: 2 } }")
+
+    names = [fingerprint(tmp_path / f"{name}.jsonnet", {}) for name in "abc"]
+    assert names[0] == names[1] != names[2]

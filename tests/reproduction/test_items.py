@@ -1,5 +1,6 @@
 """Items of trained models: what is kept, what is refused; the paper's models are in tests/experiments."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from allennlp.common import Params  # noqa: E402
 from allennlp.data import Instance, Token  # noqa: E402
 from allennlp.data.fields import LabelField, MetadataField, SequenceLabelField, TextField  # noqa: E402
 
-from elmo_plugin.reproduction import items, training  # noqa: E402
+from elmo_plugin.reproduction import items, outcome  # noqa: E402
 from tests.reproduction.runs import leave_items, leave_result, some_items  # noqa: E402
 
 
@@ -50,6 +51,32 @@ def test_digest_is_of_words_and_labels():
     assert known not in [items.digest(other) for other in others]
 
 
+def test_digest_is_of_the_answers_to_a_question():
+    def question(*answers):
+        return Instance({"metadata": MetadataField({"answer_texts": list(answers)})})
+
+    digests = [items.digest([question(*answers)]) for answers in (["Bonn"], ["cat"], ["Bonn", "cat"], ["Bonncat"], [])]
+    assert len(set(digests)) == 5 and digests[0] == items.digest([question("Bonn")])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"numbers": 3},
+        {"numbers": []},
+        {"numbers": [[1.0, 1.0], [1.0]]},
+        {"measure": "Accuracy"},
+        {"parameters": None},
+        {"parameters": {"all": 3}},
+    ],
+)
+def test_items_that_are_none_are_refused(changes, tmp_path):
+    leave_items(tmp_path, "test", replace(some_items([1, 0]), **changes))
+
+    with pytest.raises(items.ItemsError, match="items_test.json: not scored items .* Remove it, and run again"):
+        items.read(tmp_path, "test")
+
+
 @pytest.mark.parametrize("scored,is_refused", [(0.805, False), (0.82, True), (0.78, True)])
 def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_path, monkeypatch):
     """Batches may change it by a little, other data by more."""
@@ -67,7 +94,7 @@ def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_p
         ),
         validation_dataset_reader=SimpleNamespace(read=lambda path: [instance()] * 5),
     )
-    monkeypatch.setattr(training, "load", lambda archive, cuda_device: loaded)
+    monkeypatch.setattr(outcome, "load", lambda archive, cuda_device: loaded)
     numbers = [[1.0, 1.0]] * 4 + [[0.0, 1.0]]
     monkeypatch.setattr(
         items, "score_items", lambda model, score, instances, size, device: ("CategoricalAccuracy", numbers[: size - 2])

@@ -1,5 +1,6 @@
 """A table or a figure in every form."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def test_table_7_has_no_picture(tmp_path):
 
     paths = report("table7", [TuningRow(tuning, {}, None, [], {})], "small", "some/b?lm.th", tmp_path, Console())
 
-    assert [path.name for path in paths] == [f"table7-b_lm.th.{suffix}" for suffix in ("md", "csv", "tex")]
+    assert [re.sub("-[0-9a-f]{8}", "", path.name) for path in paths] == [
+        f"table7-b_lm.th.{suffix}" for suffix in ("md", "csv", "tex")
+    ]
     assert (
         "table7, small scale, biLM some/b?lm.th: perplexity" in paths[0].read_text() and "103.2" in paths[0].read_text()
     )
@@ -61,3 +64,13 @@ def test_tasks_to_print_are_not_all_that_is_written(tmp_path):
     assert "50.0" in console.export_text(clear=False) and "60.0" not in console.export_text()
     assert "50.0" in text and "60.0" in text and "\n- sst: a remark\n" in text
     assert (tmp_path / "table1.csv").exists()
+
+
+def test_files_of_one_name_have_tables_of_their_own(tmp_path):
+    """As those of two trainings; a long name is cut."""
+    console = Console(record=True)
+    bilms = ["original", "/a/model.tar.gz", "/b/model.tar.gz", "/a/" + 250 * "x"]
+    names = [report("table1", ROWS, "small", bilm, tmp_path, console)[0].name for bilm in bilms]
+
+    assert names[0] == "table1-original.md" and len(set(names)) == 4
+    assert all(name.startswith("table1-model.tar.gz-") for name in names[1:3]) and len(names[3]) < 100

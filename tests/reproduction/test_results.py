@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("allennlp")
 
-from elmo_plugin.reproduction import items, training
+from elmo_plugin.reproduction import items, outcome
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.inputs import inputs_of
 from elmo_plugin.reproduction.recorder import ItemsError
@@ -147,7 +147,7 @@ def test_what_was_trained_on_other_data_is_named(plan, tmp_path):
     assert collect(plan)[0].found == {1: 0.8}
 
 
-@pytest.mark.parametrize("name", [training.METRICS, "config.json", training.RECORD])
+@pytest.mark.parametrize("name", [outcome.METRICS, "config.json", outcome.RECORD])
 def test_a_broken_result_is_named_and_stops_no_table(plan, name):
     (run,) = plan.runs_of(plan.cells[0])
     leave_result(run.folder, 0.8)
@@ -182,3 +182,33 @@ def test_all_seeds_that_are_there(plan, tmp_path):
     (tmp_path / "runs").joinpath(plan.runs_of(plan.cells[0])[0].folder.parent.name, "4.part").mkdir()
 
     assert collect(replace(plan, seeds=None))[0].found == {3: 0.7, 12: 0.8}
+
+
+def test_p_of_other_seeds_than_the_gain_is_said():
+    """The items of seed 2 are not scored yet."""
+    wrong, right = some_items([0] * 14 + [1] * 6), some_items([1] * 20)
+    found = against(row("baseline", [0.3, 0.3], [wrong, wrong]), row("elmo", [1.0, 0.5], [right]))
+
+    assert found.ours.absolute == pytest.approx(45) and found.p_value is not None
+    assert found.remark == (
+        "ner, elmo: p is of seeds [1] alone, the gain of [1, 2]: not all items are scored, which the next run does."
+    )
+    assert against(row("baseline", [0.3], [wrong]), row("elmo", [1.0], [right])).remark == ""
+
+
+def test_a_score_that_is_missing_leaves_the_rest_of_a_table(tmp_path):
+    from elmo_plugin.reproduction.cells import cells_of
+
+    plan = Plan(cells_of("table1", EXPERIMENTS, ["snli"]), (1, 2), VARIABLES, tmp_path)
+    first, second = plan.runs_of(plan.cells[0])
+    for run in (first, second):
+        leave_result(run.folder, 0.8)
+    (first.folder / outcome.METRICS).write_text('{"training_duration": "0:00:02"}')
+
+    found = collect(plan)[0]
+
+    assert found.found == {2: 0.8}
+    assert found.remarks == [
+        "table1/snli_baseline, seed 1: metrics.json has None for test_accuracy, expected a number. "
+        "Remove the folder to train again."
+    ]

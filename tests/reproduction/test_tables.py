@@ -7,10 +7,11 @@ import pytest
 pytest.importorskip("allennlp")
 
 from elmo_plugin.engine.file_lock import FileLock
-from elmo_plugin.reproduction import items, tables, training
+from elmo_plugin.reproduction import items, outcome, tables
 from elmo_plugin.reproduction.cells import cells_of
-from elmo_plugin.reproduction.tables import CACHE_KEY, CALLBACKS_KEY, Plan, run_missing, time_left
-from elmo_plugin.reproduction.training import TrainingError
+from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.recovery import CALLBACKS_KEY, CHECKPOINTER_KEY
+from elmo_plugin.reproduction.tables import CACHE_KEY, Plan, run_missing, time_left
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
@@ -77,7 +78,7 @@ def test_items_that_cannot_be_scored_are_a_failure_that_stops_nothing(tmp_path, 
     failures = run_missing(plan(tmp_path, table="table3").jobs(), print)
 
     assert len(trained) == len(failures) == 6
-    assert all(training.is_finished(run.folder) for run in trained)
+    assert all(outcome.is_finished(run.folder) for run in trained)
 
 
 def test_what_another_process_trains_is_left_to_it(tmp_path, trained):
@@ -107,8 +108,10 @@ def test_cache_and_record_of_layers_are_for_elmo_alone(tmp_path):
     with_cache = plan(tmp_path, cache=tmp_path / "cache")
     overrides = {cell.variant: with_cache.runs_of(cell)[0].overrides for cell in with_cache.cells}
 
-    assert overrides.pop("baseline") == {}
-    expected = {CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: [{"type": "elmo_layer_weights"}]}
+    resumable = {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [{"type": "elmo_resume"}]}
+    assert overrides.pop("baseline") == resumable
+    with_layers = [{"type": "elmo_layer_weights"}, {"type": "elmo_resume"}]
+    expected = {**resumable, CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: with_layers}
     assert all(value == expected for value in overrides.values())
 
 

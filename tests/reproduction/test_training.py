@@ -1,16 +1,19 @@
 """Tests of running `allennlp train`; a real run is in tests/experiments."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
 import pytest
 
-from elmo_plugin.reproduction import training
-from elmo_plugin.reproduction.training import Run, TrainingError
+from elmo_plugin.reproduction import outcome, training
+from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.training import Run
 
 RUN = Run(Path("experiments/a b.jsonnet"), 7, Path("runs/x"), {"SST_DATA": "my data"})
 
@@ -25,7 +28,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any
         if "-s" in command:
             folder = Path(command[command.index("-s") + 1])
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / training.METRICS).write_text(f"of call {len(taken)}")
+            (folder / outcome.METRICS).write_text(f"of call {len(taken)}")
         return subprocess.CompletedProcess(command, len(taken) - 1)
 
     monkeypatch.chdir(tmp_path)
@@ -72,9 +75,9 @@ def test_results_appear_when_they_are_complete(calls: List[Dict[str, Any]]) -> N
     with pytest.raises(TrainingError):
         training.train(RUN)
 
-    assert (RUN.folder / training.METRICS).read_text() == "of call 1"
-    assert Path("runs/x.part", training.METRICS).read_text() == "of call 2"
-    record = json.loads((RUN.folder / training.RECORD).read_text())
+    assert (RUN.folder / outcome.METRICS).read_text() == "of call 1"
+    assert Path("runs/x.part", outcome.METRICS).read_text() == "of call 2"
+    record = json.loads((RUN.folder / outcome.RECORD).read_text())
     assert record == {"commit": "abc123", "command": RUN.command_line(), "inputs": {"data": "my data"}}
 
 
@@ -85,22 +88,25 @@ def test_what_an_old_training_left_unfinished_makes_way(calls: List[Dict[str, An
 
     training.train(RUN)
 
-    assert sorted(path.name for path in RUN.folder.iterdir()) == [training.METRICS, training.RECORD]
+    assert sorted(path.name for path in RUN.folder.iterdir()) == [outcome.METRICS, outcome.RECORD]
 
 
 def leave_unfinished(is_whole: bool = False, data: str = "my data") -> None:
-    """What a training leaves whose process, or whose parent, was killed."""
+    """What a training leaves whose process, or whose parent, was killed, and its experiment."""
+    RUN.config.parent.mkdir()
+    RUN.config.write_text("{}")
     part = Path("runs/x.part")
     part.mkdir(parents=True)
-    (part / "training_state_e1_b0.th").write_text("")
+    for kind in ("model_state_e1_b0", "training_state_e1_b0", "process_state_e1_b0_w0"):
+        (part / f"{kind}.th").write_text("")
     Path("runs/x.run.json").write_text(json.dumps({"commit": "old", "command": "", "inputs": {"data": data}}))
     (part / "weights.th").write_bytes(b"x" * 10_000)
-    with tarfile.open(part / training.ARCHIVE, "w:gz") as archive:
+    with tarfile.open(part / outcome.ARCHIVE, "w:gz") as archive:
         archive.add(part / "weights.th", "weights.th")
-    (part / training.METRICS).write_text("of the old one")
+    (part / outcome.METRICS).write_text("of the old one")
     if not is_whole:
-        content = (part / training.ARCHIVE).read_bytes()
-        (part / training.ARCHIVE).write_bytes(content[: len(content) // 2])
+        content = (part / outcome.ARCHIVE).read_bytes()
+        (part / outcome.ARCHIVE).write_bytes(content[: len(content) // 2])
 
 
 def test_a_training_that_outlived_its_parent_is_taken_as_it_is(calls: List[Dict[str, Any]]) -> None:
@@ -108,8 +114,8 @@ def test_a_training_that_outlived_its_parent_is_taken_as_it_is(calls: List[Dict[
 
     training.train(RUN)
 
-    assert calls == [] and (RUN.folder / training.METRICS).read_text() == "of the old one"
-    assert json.loads((RUN.folder / training.RECORD).read_text())["commit"] == "old"
+    assert calls == [] and (RUN.folder / outcome.METRICS).read_text() == "of the old one"
+    assert json.loads((RUN.folder / outcome.RECORD).read_text())["commit"] == "old"
     assert sorted(path.name for path in RUN.folder.parent.iterdir()) == ["x"]
 
 
@@ -119,7 +125,7 @@ def test_a_training_that_was_killed_goes_on_and_says_so(calls: List[Dict[str, An
     training.train(RUN)
 
     assert "--recover" in calls[0]["command"] and "--force" not in calls[0]["command"]
-    record = json.loads((RUN.folder / training.RECORD).read_text())
+    record = json.loads((RUN.folder / outcome.RECORD).read_text())
     assert (record["commit"], record["recovered"]) == ("old", ["abc123"])
 
 
@@ -129,23 +135,8 @@ def test_a_training_on_other_data_begins_anew(calls: List[Dict[str, Any]]) -> No
     training.train(RUN)
 
     assert "--force" in calls[0]["command"]
-    record = json.loads((RUN.folder / training.RECORD).read_text())
+    record = json.loads((RUN.folder / outcome.RECORD).read_text())
     assert (record["commit"], "recovered" in record) == ("abc123", False)
-
-
-@pytest.mark.parametrize(
-    "best,last,trainer,is_short",
-    [
-        (8, 9, {"num_epochs": 10, "patience": 2}, True),
-        (7, 9, {"num_epochs": 10, "patience": 2}, False),
-        (5, 7, {"num_epochs": 10, "patience": 2}, False),
-        (9, 9, {"num_epochs": 10}, True),
-        (8, 9, {"num_epochs": 10}, False),
-    ],
-)
-def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_short: bool) -> None:
-    """The cap came before the patience was at its end."""
-    assert bool(training.cut_short({"best_epoch": best, "epoch": last}, trainer)) == is_short
 
 
 def test_items_are_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
@@ -168,64 +159,67 @@ def test_text_is_scored_by_a_process_too(calls: List[Dict[str, Any]]) -> None:
     assert calls[0]["env"]["SST_DATA"] == "my data" and calls[0]["pass_fds"] == (7,)
 
 
-def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
-    """By the score that the training is validated by; the commit is known where there is a record."""
-    metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}
-    (tmp_path / training.METRICS).write_text(json.dumps(metrics))
-    (tmp_path / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1"}}))
-    result = training.collect(tmp_path)
+def test_a_training_that_another_checkpointer_kept_begins_anew(calls: List[Dict[str, Any]]) -> None:
+    """AllenNLP's files may be half-written."""
+    leave_unfinished()
+    Path("runs/x.part/process_state_e1_b0_w0.th").unlink()
 
-    assert (result.score("test"), result.score("development"), result.seconds) == (0.25, 0.5, 2.0)
-    assert result.commit is None and result.mixes == []
-    (tmp_path / training.RECORD).write_text(json.dumps({"commit": "abc", "command": ""}))
-    assert training.collect(tmp_path).commit == "abc"
+    training.train(RUN)
+
+    assert "--force" in calls[0]["command"]
 
 
-def test_a_training_is_finished_when_metrics_and_archive_are_there(tmp_path: Path) -> None:
-    """One that was cut off has no archive, or none of the metrics."""
-    assert not training.is_finished(tmp_path)
-    (tmp_path / training.METRICS).write_text(json.dumps({}))
-    assert not training.is_finished(tmp_path)
-    (tmp_path / training.ARCHIVE).write_bytes(b"")
-    assert training.is_finished(tmp_path)
+def test_a_training_goes_on_with_other_paths_and_options(calls: List[Dict[str, Any]], tmp_path: Path) -> None:
+    """AllenNLP would refuse a configuration that is not the one of the folder: that of now takes its place."""
+    leave_unfinished()
+    Path("runs/x.part/config.json").write_text("{}")
+    RUN.config.write_text('{ data: std.extVar("SST_DATA"), model: { hidden: 1 } }')
+
+    training.train(replace(RUN, overrides={"model.cache": "there"}))
+
+    assert json.loads((RUN.folder / "config.json").read_text()) == {
+        **{"data": "my data", "model": {"hidden": 1, "cache": "there"}},
+        **{"random_seed": 7, "numpy_seed": 7, "pytorch_seed": 7},
+    }
 
 
-@pytest.mark.parametrize(
-    "duration, seconds",
-    [("0:03:06.537768", 186.537768), ("12:00:00", 43200), ("1 day, 0:00:01", 86401), ("2 days, 1:00:00.5", 176400.5)],
-)
-def test_durations(duration: str, seconds: float) -> None:
-    """As Python writes a timedelta."""
-    assert training.seconds_of(duration) == pytest.approx(seconds)
+def test_a_training_that_cannot_go_on_says_what_to_remove(calls: List[Dict[str, Any]]) -> None:
+    training.train(RUN)
+    leave_unfinished()
+
+    with pytest.raises(TrainingError, match="ended with code 1; .* to begin anew remove runs/x.part"):
+        training.train(RUN)
 
 
-def test_other_durations_are_refused() -> None:
-    """Nothing is guessed."""
-    with pytest.raises(ValueError, match="duration is '3 min', expected"):
-        training.seconds_of("3 min")
+@pytest.mark.parametrize("content", ["[]", '{"comm', "{}", '{"inputs": null}'])
+def test_a_record_that_is_none_is_named(content: str, calls: List[Dict[str, Any]]) -> None:
+    leave_unfinished()
+    Path("runs/x.run.json").write_text(content)
+
+    with pytest.raises(TrainingError, match="x.run.json: not what is known about a training that began .* Remove it"):
+        training.train(RUN)
+    assert calls == []
 
 
-@pytest.mark.parametrize(
-    "number,config,places",
-    [
-        (1, {"encoder": {"type": "lstm"}}, ["input"]),
-        (1, {"encoder": {"type": "elmo_output"}}, ["output"]),
-        (2, {"encoder": {"type": "elmo_output"}}, ["input", "output"]),
-    ],
-)
-def test_where_a_mix_goes(number: int, config: Dict[str, Any], places: List[str]) -> None:
-    pytest.importorskip("allennlp")
-    import torch
+@pytest.mark.parametrize("line", ["copyfile", "rmtree", "rename", "unlink"])
+def test_a_kill_while_results_are_put_in_place_loses_nothing(
+    line: str, calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each step of it, with an older unfinished folder there."""
+    leave_unfinished(is_whole=True)
+    RUN.folder.mkdir()
 
-    from elmo_plugin.token_embedders.elmo import ElmoEmbedder
+    class Killed(BaseException):
+        pass
 
-    class Embedder(ElmoEmbedder):
-        def __init__(self) -> None:
-            torch.nn.Module.__init__(self)
+    def kill(*arguments: Any) -> None:
+        raise Killed
 
-        def mixing_weights(self) -> List[Dict[str, Any]]:
-            return [{"gamma": 1.0}] * number
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(shutil if line in ("copyfile", "rmtree") else Path, line, kill)
+        training.train(RUN)
+    if not outcome.is_finished(RUN.folder):  # whoever runs a table asks
+        training.train(RUN)
 
-    mixes = training.mixes_of(torch.nn.Sequential(torch.nn.Linear(1, 1), Embedder()), config)
-
-    assert mixes == [{"place": place, "gamma": 1.0} for place in places]
+    assert calls == [] and (RUN.folder / outcome.METRICS).read_text() == "of the old one"
+    assert json.loads((RUN.folder / outcome.RECORD).read_text())["commit"] == "old"

@@ -102,3 +102,51 @@ def test_what_is_finished_is_collected(tmp_path):
     assert (of_ner.seconds, of_ner.commits) == (pytest.approx(75), ["a", "b"])
     assert (of_ner.scores["before"].found, of_ner.scores["after"].found) == ({1: 0.5}, {})
     assert of_srl == TuningRow(srl, {}, None, [], {})
+
+
+@pytest.mark.parametrize(
+    "name,content",
+    [
+        ("metrics.json", '{"trai'),
+        ("perplexity_before.json", ""),
+        ("perplexity_before.json", "[]"),
+        ("perplexity_after.json", '{"perplexity": {"mean": 3}}'),
+        ("perplexity_after.json", '{"perplexity": null}'),
+    ],
+)
+def test_a_broken_file_leaves_the_rest_of_the_table(name, content, tmp_path):
+    from elmo_plugin.reproduction.tunings import tunings_of
+
+    experiments = Path(__file__).parent.parent.parent / "experiments"
+    variables = {"SCALE": "small", "DATA": "", "SST_DATA": "", "VECTORS": "", "BILM": "b.th", "BILM_DIM": "256"}
+    plan = TuningPlan(tunings_of(experiments, ["ner", "srl"]), (1,), variables, tmp_path)
+    for tuning in plan.tunings:
+        run = plan.run_of(tuning)
+        leave_result(run.folder, 0.0, commit=None, inputs=None)
+        for moment in ("before", "after"):
+            (run.folder / f"perplexity_{moment}.json").write_text(json.dumps(scored(8.0)))
+    (plan.run_of(plan.tunings[0]).folder / name).write_text(content)
+
+    ner, srl = collect_tunings(plan)
+
+    (remark,) = ner.remarks
+    told = "not the results of a training" if name == "metrics.json" else f"{name}: not the perplexities of a text"
+    assert ner.perplexities == {} and told in remark and "Remove it, and run again" in remark
+    assert srl.perplexities["before"]["perplexity"]["mean"] == 8.0 and srl.remarks == ()
+    assert tuning_sheet("title", [ner, srl], "b.th").remarks == list(ner.remarks)
+
+
+def test_what_was_tuned_on_other_data_is_named(tmp_path):
+    from elmo_plugin.reproduction.tunings import tunings_of
+    from tests import task_data
+
+    task_data.write(tmp_path / "data")
+    experiments = Path(__file__).parent.parent.parent / "experiments"
+    data = str(tmp_path / "data")
+    variables = {"SCALE": "small", "DATA": data, "SST_DATA": "", "VECTORS": "", "BILM": "builtin", "BILM_DIM": "256"}
+    plan = TuningPlan(tunings_of(experiments, ["ner"]), (1,), variables, tmp_path / "runs")
+    leave_result(plan.run_of(plan.tunings[0]).folder, 0.0, inputs={"data": "others"})
+
+    (row,) = collect_tunings(plan)
+
+    assert row.remarks[0].startswith("finetuning/ner, seed 1: data have changed since. To train again remove")

@@ -12,8 +12,8 @@ pytest.importorskip("allennlp")
 from elmo_plugin.formats import read_weights, write_weights
 from elmo_plugin.reproduction import tables
 from elmo_plugin.reproduction.cells import CellError
+from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.tables import run_missing
-from elmo_plugin.reproduction.training import TrainingError
 from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tunings_of
 from tests import tiny
 from tests.reproduction.runs import leave_items, leave_result, some_items

@@ -1,0 +1,186 @@
+"""What a training leaves in its folder."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from elmo_plugin.adapters.durations import seconds_of
+from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats.layer_mixes import places
+from elmo_plugin.formats.tar_members import take_out
+
+METRICS = "metrics.json"
+ARCHIVE = "model.tar.gz"
+#: what is known about a training beside what AllenNLP writes
+RECORD = "run.json"
+#: of a score in `metrics.json`, by the part of the data
+PREFIXES = {"test": "test_", "development": "best_validation_"}
+#: the key of a configuration that names the data of a part
+DATA_KEYS = {"test": "test_data_path", "development": "validation_data_path"}
+
+
+class TrainingError(RuntimeError):
+    """A training ended without a result, or what it has left cannot be read."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """
+    What a training left in its folder.
+
+    # Parameters
+
+    metrics : of AllenNLP: `best_validation_accuracy`, `test_accuracy`, ...
+    seconds : the training took, without the start of the program and the evaluation on the test set.
+    mixes : of ELMo layers, where they were asked for; as `mixes_of` returns them.
+    commit : of this package when the training began; None where that is not known.
+    validated_by : the name of the score that chose the best epoch.
+    inputs : what the training has read, as `inputs_of` says it; empty where that is not known.
+    remark : what to know about the training before its score is believed; empty where there is nothing.
+    """
+
+    metrics: Mapping[str, Any]
+    seconds: float
+    mixes: Sequence[Dict[str, Any]] = ()
+    commit: Optional[str] = None
+    validated_by: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    remark: str = ""
+
+    def score(self, split: str) -> float:
+        """
+        Return what the best epoch scores on the "test" or the "development" part, a fraction of one.
+
+        # Raises
+
+        `TrainingError` where the metrics do not say it.
+        """
+        name = PREFIXES[split] + self.validated_by
+        value = self.metrics.get(name)
+        if not isinstance(value, (int, float)):
+            raise TrainingError(
+                f"{METRICS} has {value!r} for {name}, expected a number. Remove the folder to train again."
+            )
+        return value
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a training has left its metrics and its archive there."""
+    return (folder / METRICS).exists() and (folder / ARCHIVE).exists()
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a training came to its end, and its archive with it, which is written last."""
+    if not is_finished(folder):
+        return False
+    try:
+        _read_through(folder / ARCHIVE)
+    except FormatError:
+        return False
+    return True
+
+
+def _read_through(archive: Path) -> None:
+    take_out(archive, {}, str(archive))  # nothing: it is read to its end
+
+
+def collect(folder: Path, with_mixes: bool = False) -> Result:
+    """
+    Read the results of a finished training.
+
+    # Parameters
+
+    with_mixes : read those of ELMo layers too, for which the model is loaded.
+
+    # Raises
+
+    `TrainingError` where the files are not what a training leaves.
+    """
+    try:
+        metrics, config = (read_object(folder / name) for name in (METRICS, "config.json"))
+        # Trainings by hand have none.
+        record = read_object(folder / RECORD) if (folder / RECORD).exists() else {}
+        return Result(
+            metrics,
+            seconds_of(metrics["training_duration"]),
+            mixes_of(load(folder / ARCHIVE).model, config["model"]) if with_mixes else [],
+            record.get("commit"),
+            validation_metric(config),
+            dict(record.get("inputs", {})),
+            " and ".join(filter(None, [cut_short(metrics, config["trainer"]), recovered(record)])),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TrainingError(
+            f"{folder}: not the results of a training ({error!r}). Remove it, and run again what it was."
+        ) from error
+
+
+def read_object(path: Path) -> Dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} holds a {type(content).__name__}, expected a JSON object")
+    return content
+
+
+def recovered(record: Mapping[str, Any]) -> str:
+    """Say so where a training was killed and went on."""
+    times = len(record.get("recovered", []))
+    return f"it was killed {'once' if times == 1 else f'{times} times'} and went on" if times else ""
+
+
+def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:
+    """Say so where the last epoch was the last one allowed, and no patience was at its end: more might do better."""
+    last, best = metrics.get("epoch"), metrics.get("best_epoch")
+    if last is None or best is None or last + 1 < trainer.get("num_epochs", math.inf):
+        return ""
+    if last - best >= (trainer.get("patience") or 1):
+        return ""
+    return f"the best of {last + 1} epochs is number {best + 1}: more might do better"
+
+
+def validation_metric(config: Mapping[str, Any]) -> str:
+    """The name of the score that a training is validated by, from its configuration."""
+    return config["trainer"]["validation_metric"].lstrip("+-")
+
+
+def load(archive: Path, cuda_device: int = -1) -> Any:
+    """
+    Load the archive of a training that ran in a process of its own, with AllenNLP's plugins.
+
+    # Raises
+
+    `TrainingError` where it is not there or damaged.
+    """
+    from allennlp.common.plugins import import_plugins
+    from allennlp.models import load_archive
+
+    try:
+        _read_through(archive)
+    except FormatError as error:
+        raise TrainingError(f"{error} To train again remove {archive.parent}.") from error
+    import_plugins()
+    return load_archive(str(archive), cuda_device=cuda_device)
+
+
+def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """
+    Say what a model has learned about the layers of its biLMs, and where each mix goes.
+
+    # Parameters
+
+    config : the model's configuration, by which `places` finds out where they go.
+
+    # Returns
+
+    `mixing_weights` of each mix, with its "place": "input" or "output" of the task's encoder.
+    """
+    from elmo_plugin.token_embedders.elmo import ElmoEmbedder
+
+    found = []
+    for module in model.modules():
+        if isinstance(module, ElmoEmbedder):
+            mixes = module.mixing_weights()
+            found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
+    return found

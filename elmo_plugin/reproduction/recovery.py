@@ -1,0 +1,41 @@
+"""Trainings that were killed, and how they are kept so that they can go on."""
+
+from pathlib import Path
+from typing import Any, Dict, List, Mapping
+
+from elmo_plugin.adapters.checkpoints import find_checkpoints
+
+CHECKPOINTER_KEY = "trainer.checkpointer"
+CALLBACKS_KEY = "trainer.callbacks"
+CONFIGURATION = "config.json"
+_CALLBACK = {"type": "elmo_resume"}
+
+
+def kept(callbacks: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """
+    Return the overrides of a configuration whose training may be killed at any time and goes on.
+
+    # Parameters
+
+    callbacks : others, which the training has beside the one that this needs.
+    """
+    return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [*callbacks, _CALLBACK]}
+
+
+def can_go_on(folder: Path) -> bool:
+    """Whether the checkpointer `elmo` has left a complete checkpoint there; AllenNLP's may be half-written."""
+    return any({"model", "training", "process0"} <= files for files in find_checkpoints(folder).values())
+
+
+def configure(folder: Path, config: Path, variables: Mapping[str, str], changes: str) -> None:
+    """
+    Let a training go on with this configuration, of which paths may have changed since, though not what they name:
+    AllenNLP refuses one that is not letter by letter what it began with.
+
+    # Parameters
+
+    config, variables, changes : the experiment, its variables, and the parameters that are set in it, as JSON.
+    """
+    from allennlp.common import Params
+
+    Params.from_file(str(config), changes, dict(variables)).to_file(str(folder / CONFIGURATION))

@@ -1,0 +1,123 @@
+"""What a training leaves, and what is made of it where it is broken."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+from elmo_plugin.reproduction import outcome
+from elmo_plugin.reproduction.outcome import TrainingError
+from tests.reproduction.runs import leave_result
+
+
+@pytest.mark.parametrize(
+    "best,last,trainer,is_short",
+    [
+        (8, 9, {"num_epochs": 10, "patience": 2}, True),
+        (7, 9, {"num_epochs": 10, "patience": 2}, False),
+        (5, 7, {"num_epochs": 10, "patience": 2}, False),
+        (9, 9, {"num_epochs": 10}, True),
+        (8, 9, {"num_epochs": 10}, False),
+    ],
+)
+def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_short: bool) -> None:
+    """The cap came before the patience was at its end."""
+    assert bool(outcome.cut_short({"best_epoch": best, "epoch": last}, trainer)) == is_short
+
+
+def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
+    """By the score that the training is validated by; the commit is known where there is a record."""
+    metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}
+    (tmp_path / outcome.METRICS).write_text(json.dumps(metrics))
+    (tmp_path / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1"}}))
+    result = outcome.collect(tmp_path)
+
+    assert (result.score("test"), result.score("development"), result.seconds) == (0.25, 0.5, 2.0)
+    assert result.commit is None and result.mixes == []
+    (tmp_path / outcome.RECORD).write_text(json.dumps({"commit": "abc", "command": ""}))
+    assert outcome.collect(tmp_path).commit == "abc"
+
+
+def test_a_training_is_finished_when_metrics_and_archive_are_there(tmp_path: Path) -> None:
+    """One that was cut off has no archive, or none of the metrics."""
+    assert not outcome.is_finished(tmp_path)
+    (tmp_path / outcome.METRICS).write_text(json.dumps({}))
+    assert not outcome.is_finished(tmp_path)
+    (tmp_path / outcome.ARCHIVE).write_bytes(b"")
+    assert outcome.is_finished(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "number,config,places",
+    [
+        (1, {"encoder": {"type": "lstm"}}, ["input"]),
+        (1, {"encoder": {"type": "elmo_output"}}, ["output"]),
+        (2, {"encoder": {"type": "elmo_output"}}, ["input", "output"]),
+    ],
+)
+def test_where_a_mix_goes(number: int, config: Dict[str, Any], places: List[str]) -> None:
+    pytest.importorskip("allennlp")
+    import torch
+
+    from elmo_plugin.token_embedders.elmo import ElmoEmbedder
+
+    class Embedder(ElmoEmbedder):
+        def __init__(self) -> None:
+            torch.nn.Module.__init__(self)
+
+        def mixing_weights(self) -> List[Dict[str, Any]]:
+            return [{"gamma": 1.0}] * number
+
+    mixes = outcome.mixes_of(torch.nn.Sequential(torch.nn.Linear(1, 1), Embedder()), config)
+
+    assert mixes == [{"place": place, "gamma": 1.0} for place in places]
+
+
+@pytest.mark.parametrize(
+    "name,content",
+    [
+        (outcome.METRICS, "[1]"),
+        (outcome.METRICS, '{"training_duration": 3}'),
+        (outcome.RECORD, "[]"),
+        (outcome.RECORD, '{"inputs": null}'),
+        ("config.json", '{"trainer": []}'),
+        ("config.json", '{"trainer": {"validation_metric": 1}}'),
+    ],
+)
+def test_files_that_hold_something_else_are_refused(name: str, content: str, tmp_path: Path) -> None:
+    leave_result(tmp_path / "1", 0.5)
+    (tmp_path / "1" / name).write_text(content)
+
+    with pytest.raises(TrainingError, match="1: not the results of a training .* Remove it, and run again"):
+        outcome.collect(tmp_path / "1")
+
+
+@pytest.mark.parametrize("score", ["null", '"0.5"'])
+def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> None:
+    leave_result(tmp_path / "1", 0.5)
+    metrics = tmp_path / "1" / outcome.METRICS
+    metrics.write_text(metrics.read_text().replace('"test_accuracy": 0.5', f'"test_accuracy": {score}'))
+
+    result = outcome.collect(tmp_path / "1")
+    assert result.score("development") == 0.5
+    with pytest.raises(TrainingError, match="metrics.json has .* for test_accuracy, expected a number"):
+        result.score("test")
+
+
+def test_a_training_that_was_killed_says_so(tmp_path: Path) -> None:
+    leave_result(tmp_path / "1", 0.5)
+    assert outcome.collect(tmp_path / "1").remark == ""
+    for times, text in ((1, "it was killed once and went on"), (2, "it was killed 2 times and went on")):
+        (tmp_path / "1" / outcome.RECORD).write_text(json.dumps({"commit": "a", "recovered": ["b"] * times}))
+        assert outcome.collect(tmp_path / "1").remark == text
+
+
+def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("allennlp")
+    (tmp_path / outcome.ARCHIVE).write_bytes(b"half of it")
+
+    with pytest.raises(TrainingError, match=f"(?s)model.tar.gz.* To train again remove {tmp_path}"):
+        outcome.load(tmp_path / outcome.ARCHIVE)
+    with pytest.raises(TrainingError, match="none.*model.tar.gz"):
+        outcome.load(tmp_path / "none" / outcome.ARCHIVE)
