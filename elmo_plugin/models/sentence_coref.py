@@ -88,6 +88,7 @@ class SentenceCoref(CoreferenceResolver):
                 f"{3 * spans + 3 * feature_size}: three times those of a span, and distance, speaker and genre."
             )
         self._holder = Holder()
+        self._spans_per_word: float = spans_per_word
         self._text_field_embedder = SentenceEmbedder(text_field_embedder, self._holder, max_tokens_at_once)
         self._context_layer = SentenceEncoder(context_layer, self._holder)
         # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
