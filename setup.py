@@ -72,7 +72,7 @@ setup(
         "explorer": ["dash>=4", "waitress>=3", "faiss-cpu>=1.7.3"],  # for allennlp elmo-explore
         "plots": ["matplotlib>=3.5"],  # for allennlp elmo-tables and elmo-benchmark --plot
         "vectors": ["gensim>=4"],  # for allennlp elmo-tables vectors
-        "test": ["hypothesis", "pytest", "pytest-timeout"],
+        "test": ["hypothesis", "pytest", "pytest-timeout", "pytest-xdist"],
         "lint": ["mypy", "ruff"],
     },
     entry_points={"console_scripts": ["elmo-plugin = elmo_plugin.__main__:run"]},

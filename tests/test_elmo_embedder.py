@@ -125,7 +125,7 @@ def test_strings_are_no_sentences(files):
         ([["a"]], "token 0 is .* of type list"),
         (iter(["a"]), "is of type list_iterator, expected a list of tokens"),
     ],
-    ids=str,
+    ids=["none", "bytes", "list", "iterator"],
 )
 def test_tokens_are_text(files, sentence, message):
     elmo = ElmoEmbedder(*files)
