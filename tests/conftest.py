@@ -12,6 +12,7 @@ from elmo_plugin.engine import backends
 from elmo_plugin.engine.errors import BackendUnavailableError
 
 RUN_ON_REQUEST = {"slow": "--run-slow", "network": "--run-network"}
+SET_UP_BY_ALLENNLP = (None, "tqdm")  # the root, and the logger of its progress bars
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,14 +56,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
-    """A training inside a test sets up the root logger of the process, as `allennlp train` does: it is put back."""
-    root = logging.getLogger()
-    level, handlers, hook = root.level, list(root.handlers), sys.excepthook
+    """A training inside a test sets up the loggers of the process, as `allennlp train` does: they are put back."""
+    level, hook = logging.getLogger().level, sys.excepthook
+    before = {name: list(logging.getLogger(name).handlers) for name in SET_UP_BY_ALLENNLP}
     yield
-    root.setLevel(level)
-    for handler in set(root.handlers) - set(handlers):
-        handler.close()
-    root.handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+    for name, handlers in before.items():
+        logger = logging.getLogger(name)
+        for handler in set(logger.handlers) - set(handlers):
+            handler.close()
+        logger.handlers[:] = handlers
     sys.excepthook = hook
 
 

@@ -59,7 +59,7 @@ def test_worker(request_for, peer, with_files):
         torch.set_num_threads(threads)
 
     assert set(found) == {"loaded", "peak", "peak_of_loading"}
-    assert found["peak"] >= 0
+    assert found["peak"] >= found["loaded"]  # either may be below zero: this process gives memory back meanwhile
 
 
 GREEDY = """
