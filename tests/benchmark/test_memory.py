@@ -59,7 +59,8 @@ def test_worker(request_for, peer, with_files):
         torch.set_num_threads(threads)
 
     assert set(found) == {"loaded", "peak", "peak_of_loading"}
-    assert found["peak"] >= found["loaded"]  # either may be below zero: this process gives memory back meanwhile
+    # Either may be below zero, since this process gives memory back meanwhile; the kernel counts some pages late.
+    assert found["peak"] >= found["loaded"] - 2**20
 
 
 GREEDY = """
