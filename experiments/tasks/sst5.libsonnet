@@ -1,15 +1,28 @@
 // Sentiment at the sizes of Peters et al. (2018), supplement A.8, and on phrases of four tokens or more.
 // Not as there: the dropout and the widths of the output layers are AllenNLP's and ours, since the paper's are not known.
-// The small scale has three tenths of the data to train on, a third of the width, vectors of its own for GloVe, Adam at
-// 0.001 for few epochs.
+// The small scale has three tenths of the data to train on, a third of the width, Adam at 0.001 for few epochs, and an
+// average of the weights. For GloVe it has vectors of its own, which train too: without either the baseline got 38 % of
+// the development part right, with both 44 (seed 1).
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 local vectors = import "../lib/words.libsonnet";
 local sst = import "sst.libsonnet";
 local sizes = {
-  paper: { hidden: 300, batch: 100, fraction: 1, trainer: trainers.adam(lr=0.0001, epochs=40, patience=5) },
-  small: { hidden: 100, batch: 32, fraction: 0.3, trainer: trainers.adam(lr=0.001, epochs=6, patience=2) },
+  paper: {
+    hidden: 300,
+    batch: 100,
+    fraction: 1,
+    trainable_words: false,
+    trainer: trainers.adam(lr=0.0001, epochs=40, patience=5),
+  },
+  small: {
+    hidden: 100,
+    batch: 32,
+    fraction: 0.3,
+    trainable_words: true,
+    trainer: trainers.adam(lr=0.001, epochs=10, patience=2) + trainers.averaged(0.998),
+  },
 };
 function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen) sst(
   elmo=if where == null then null else bilm,
@@ -18,7 +31,7 @@ function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm
   elmo_layers=layers,
   elmo_lambda=lambda,
   word_dim=vectors[scale].glove_300.dim,
-  words=vectors.embedder(vectors[scale].glove_300, trainable=false),
+  words=vectors.embedder(vectors[scale].glove_300, sizes[scale].trainable_words),
   hidden=sizes[scale].hidden,
   min_phrase_tokens=4,
   files=data.tasks[scale].sst,
