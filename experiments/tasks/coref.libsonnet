@@ -3,7 +3,8 @@
 // the context layer, in place of its recurrence, is on its input and output; the learning rate falls by epochs (by the
 // same share); 50 sentences are drawn when a document is read, in each epoch; scored by AllenNLP's CoNLL scores; feature
 // dropout is on speakers and genres alone; ELMo is in the heads of spans too, as all that a word is embedded by. The small
-// scale has OntoGUM for OntoNotes, half the width, fewer sentences, antecedents and epochs, vectors of its own for GloVe.
+// scale has OntoGUM for OntoNotes, half the width, fewer sentences, antecedents and epochs. For GloVe it has vectors of its
+// own, which train too: fixed, the baseline got an F1 of 38 on the development part, trained 40 (seed 1).
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
@@ -18,6 +19,7 @@ local sizes = {
     sentences: 50,
     documents: 2802,
     epochs: 143,
+    trainable_words: false,
     genre: {},
   },
   small: {
@@ -28,6 +30,7 @@ local sizes = {
     sentences: 10,
     documents: 117,
     epochs: 15,
+    trainable_words: true,
     genre: { genre_pattern: "^GUM_([a-z]+)_" },
   },
 };
@@ -54,7 +57,7 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
       type: "sentence_coref",
       text_field_embedder: {
         token_embedders: {
-          words: vectors.embedder(words, trainable=false),
+          words: vectors.embedder(words, size.trainable_words),
           characters: vectors.characters(8, size.filters, widths),
         } + entry.embedders,
       },
