@@ -57,7 +57,7 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
       type: "sentence_coref",
       text_field_embedder: {
         token_embedders: {
-          words: vectors.embedder(words, size.trainable_words),
+          words: vectors.embedder(words, trainable=size.trainable_words),
           characters: vectors.characters(8, size.filters, widths),
         } + entry.embedders,
       },

@@ -31,7 +31,7 @@ function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm
   elmo_layers=layers,
   elmo_lambda=lambda,
   word_dim=vectors[scale].glove_300.dim,
-  words=vectors.embedder(vectors[scale].glove_300, sizes[scale].trainable_words),
+  words=vectors.embedder(vectors[scale].glove_300, trainable=sizes[scale].trainable_words),
   hidden=sizes[scale].hidden,
   min_phrase_tokens=4,
   files=data.tasks[scale].sst,
