@@ -10,6 +10,7 @@ import torch
 from elmo_plugin.formats import read_pair, read_weights
 from elmo_plugin.formats.record import BiLmRecord
 from tests import tiny
+from tests.docs.flags import flags_in, flags_of
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "pretraining.md").read_text(encoding="utf-8")
@@ -88,3 +89,9 @@ def test_components_are_registered():
         base = bases["vocabularies" if folder == "vocabularys" else folder]
         for name in names:
             base.resolve_class_name(name)
+
+
+def test_options_are_those_of_the_command(monkeypatch):
+    pytest.importorskip("allennlp")
+
+    assert flags_in(TEXT, "option") == flags_of(["elmo-perplexity"], monkeypatch)
