@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--parts", nargs="+", choices=PARTS, help="what to measure about them (default: all)")
     add("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    add("--words", type=_positive, metavar="N", help=f"least words in a round (default: {FULL['words']})")
+    add("--words", type=_positive, metavar="N", help=f"words in a round, about (default: {FULL['words']})")
     add("--rounds", type=_positive, metavar="N", help=f"rounds of a case (default: {FULL['rounds']})")
     add("--seconds", type=float, metavar="S", help="begin no more rounds of a case after S seconds, three rounds apart")
     add("--seed", type=int, default=0, help="of weights and text (default: 0)")
