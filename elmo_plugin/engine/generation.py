@@ -1,5 +1,6 @@
 """One part of a layer cache: an LMDB environment of bounded size, which only grows until it is deleted whole."""
 
+import mmap
 import os
 import shutil
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ USED = "used"
 
 #: Of the size of a generation; one entry may be in the megabytes.
 SMALLEST = 1 << 20
+
+#: Bytes of a generation without entries: the two pages that LMDB begins with.
+EMPTY = 2 * mmap.PAGESIZE
 
 # What a transaction may need beside its entries, for the tree and the list of free pages.
 _OVERHEAD_PAGES = 32
@@ -181,7 +185,7 @@ class Generation:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether this process has found something here, or put it here."""
+        """Whether this process has found something here, or puts it here."""
         return self._in_use.is_held
 
     def use(self) -> None:

@@ -19,6 +19,7 @@ from typing import Callable, Dict, List, Sequence, Set
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.engine.generation import (
+    EMPTY,
     Entry,
     Generation,
     GenerationDamaged,
@@ -160,8 +161,8 @@ class LayerStore:
         while rest:
             generation = self._writable(fingerprint, rest, max_bytes)
             number = generation.number_fitting(rest, at_most=_TRANSACTION)
+            generation.use()  # in front of what follows, which would delete it where it is the oldest, or new
             self._make_room(generation.growth(rest[:number]), max_bytes)
-            generation.use()
             try:
                 generation.put(rest[:number])
             except GenerationFull:
@@ -181,7 +182,7 @@ class LayerStore:
         existing = self._of(fingerprint)
         if existing and existing[0].number_fitting(entries[:1], at_most=_TRANSACTION):
             return existing[0]
-        self._make_room(0, max_bytes)
+        self._make_room(EMPTY, max_bytes)
         numbers = [0] + [_number(name) for name in os.listdir(self.folder) if name.startswith(fingerprint)]
         path = self.folder / f"{fingerprint}.{max(numbers) + 1:06d}"
         generation = Generation.create(path, max_bytes // GENERATIONS, self._temporary())

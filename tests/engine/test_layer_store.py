@@ -125,6 +125,42 @@ def test_oldest_run_makes_room(folder):
     assert sum((path / DATA).stat().st_size for path in generations(folder)) <= limit
 
 
+def test_what_is_about_to_be_written_to_does_not_make_room_for_itself(folder):
+    """The generation with room for more is the one whose last use lies longest ago."""
+    store = LayerStore(folder)
+    write(store, ONE, [0], 400_000, 8 * MEGABYTE)
+    for number in range(14):
+        write(store, TWO, [number], 400_000, 8 * MEGABYTE)
+    del store
+    for path in generations(folder):
+        os.utime(path / USED, (1, 1) if path.name.startswith(ONE) else (2, 2))
+    limit = sum((path / DATA).stat().st_size for path in generations(folder)) + 100_000
+
+    store = LayerStore(folder)
+    write(store, ONE, [1], 300_000, limit)
+
+    assert read(store, ONE, [0], 400_000) + read(store, ONE, [1], 300_000) == [True, True]
+    assert len([path for path in generations(folder) if path.name.startswith(TWO)]) == 6
+
+
+def test_what_was_just_made_does_not_make_room_for_itself(folder):
+    """Without its own few pages there would be room for what is to be written to it."""
+    store = LayerStore(folder)
+    for number in range(14):
+        write(store, TWO, [number], 400_000, 8 * MEGABYTE)
+    full = sum((path / DATA).stat().st_size for path in generations(folder))
+
+    for room in (0, 9_000, *range(500_000, 600_000, 2_000)):
+        try:
+            write(store, ONE, [0], 400_000, full + room)
+            break
+        except StoreFull:
+            assert read(store, ONE, [0], 400_000) == [False]
+            assert sum((path / DATA).stat().st_size for path in generations(folder)) <= full + room
+    assert read(store, ONE, [0], 400_000) == [True]
+    assert len([path for path in generations(folder) if path.name.startswith(ONE)]) == 1
+
+
 def use_and_wait(folder, used, done):
     store = LayerStore(folder)
     read(store, ONE, [0], 400_000)
