@@ -5,6 +5,7 @@ from typing import List, Optional
 import torch
 from torch import nn
 
+from elmo_plugin.engine.autocast import outside_autocast
 from elmo_plugin.engine.errors import OptionsError, ShapeError
 from elmo_plugin.engine.softmax import SoftmaxLoss
 
@@ -55,7 +56,8 @@ class AdaptiveSoftmax(nn.Module):
         if not bool(kept.any()):
             nothing = (hidden * 0).sum() + self._zero()
             return SoftmaxLoss(nothing, torch.zeros_like(targets, dtype=hidden.dtype))
-        losses = -self.model(hidden[kept], targets[kept]).output
+        with outside_autocast(hidden.device):
+            losses = -self.model(hidden[kept].to(self.model.head.weight.dtype), targets[kept]).output
         weighted = losses if token_weights is None else losses * token_weights[kept].to(losses.dtype)
         per_token = losses.new_zeros(kept.shape).masked_scatter_(kept, losses.detach())
         return SoftmaxLoss(weighted.sum() + self._zero(), per_token)

@@ -238,7 +238,8 @@ class BiLm(nn.Module):
 
     def encode_words(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors of words in the token layer, `(words, projection)`, for ids `(words, ...)`."""
-        return self.token_encoder.encode(ids, self.lstm.backend_for(ids.device))
+        with full_precision(ids.device):
+            return self.token_encoder.encode(ids, self.lstm.backend_for(ids.device))
 
     def checked_lengths(self, ids: torch.Tensor) -> torch.Tensor:
         """Words of each row, `(batch,)` int64; raise `ShapeError` where `forward` would refuse the ids."""

@@ -19,6 +19,7 @@ from typing import Any, Iterator, NamedTuple, Optional, Tuple
 import torch
 from torch.autograd.function import once_differentiable
 
+from elmo_plugin.engine.autocast import outside_autocast
 from elmo_plugin.engine.backends.gates import activate_, gates_backward_
 from elmo_plugin.engine.packing import Packing
 
@@ -49,7 +50,7 @@ def run_layer(
     mask: Optional[torch.Tensor] = None,
 ) -> torch.Tensor:
     """
-    Run one layer from a state of zeros; differentiable once.
+    Run one layer from a state of zeros, in the dtype of the weights, also inside autocast; differentiable once.
 
     # Parameters
 
@@ -61,7 +62,8 @@ def run_layer(
 
     `(tokens, cells)`, packed.
     """
-    return _HighwayLayer.apply(packing, reverse, mask, inputs, *weights)
+    with outside_autocast(inputs.device):
+        return _HighwayLayer.apply(packing, reverse, mask, inputs.to(weights.recurrent.dtype), *weights)
 
 
 def _steps(packing: Packing, reverse: bool) -> Iterator[Tuple[int, slice]]:
@@ -113,36 +115,41 @@ class _HighwayLayer(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_outputs: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
-        mask, inputs, w_input, w_recurrent, products, previous, cell_before, cell = ctx.saved_tensors
-        packing, cells = ctx.packing, w_recurrent.shape[1]
-        d_products = torch.empty_like(products)
-        d_gates = d_products[:, : w_recurrent.shape[0]]
-        has_highway = d_gates.shape[1] == 5 * cells
-        squashed = torch.tanh(cell)
-        d_h = d_outputs.new_zeros((packing.rows, cells))
-        d_c = d_outputs.new_zeros((packing.rows, cells))
-        for running, place in _steps(packing, not ctx.reverse):
-            i, f, g, o = products[place, : 4 * cells].split(cells, dim=1)
-            d_out = d_h[:running] + d_outputs[place]
-            if has_highway:
-                r, k = products[place, 4 * cells : 5 * cells], products[place, 5 * cells :]
-                d_r, d_k = d_products[place, 4 * cells : 5 * cells], d_products[place, 5 * cells :]
-                torch.ops.aten.sigmoid_backward.grad_input(d_out * (o * squashed[place] - k), r, grad_input=d_r)
-                torch.mul(d_out, 1 - r, out=d_k)
-                d_out.mul_(r)
-            d_blocks = d_products[place, : 4 * cells].split(cells, dim=1)
-            gates_backward_(d_out, (i, f, g, o), cell_before[place], squashed[place], d_c[:running], d_blocks)
-            torch.mm(d_gates[place], w_recurrent, out=d_h[:running])
-            if mask is not None:
-                d_h[:running].mul_(mask[:running])
-        sums = d_products.sum(0)
-        return (
-            None,
-            None,
-            None,
-            torch.mm(d_products, w_input) if ctx.needs_input_grad[3] else None,
-            torch.mm(d_products.t(), inputs),
-            sums if ctx.has_bias else None,
-            torch.mm(d_gates.t(), previous),
-            sums[: w_recurrent.shape[0]],
-        )
+        with outside_autocast(d_outputs.device):
+            return _backward(ctx, d_outputs)
+
+
+def _backward(ctx: Any, d_outputs: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
+    mask, inputs, w_input, w_recurrent, products, previous, cell_before, cell = ctx.saved_tensors
+    packing, cells = ctx.packing, w_recurrent.shape[1]
+    d_products = torch.empty_like(products)
+    d_gates = d_products[:, : w_recurrent.shape[0]]
+    has_highway = d_gates.shape[1] == 5 * cells
+    squashed = torch.tanh(cell)
+    d_h = d_outputs.new_zeros((packing.rows, cells))
+    d_c = d_outputs.new_zeros((packing.rows, cells))
+    for running, place in _steps(packing, not ctx.reverse):
+        i, f, g, o = products[place, : 4 * cells].split(cells, dim=1)
+        d_out = d_h[:running] + d_outputs[place]
+        if has_highway:
+            r, k = products[place, 4 * cells : 5 * cells], products[place, 5 * cells :]
+            d_r, d_k = d_products[place, 4 * cells : 5 * cells], d_products[place, 5 * cells :]
+            torch.ops.aten.sigmoid_backward.grad_input(d_out * (o * squashed[place] - k), r, grad_input=d_r)
+            torch.mul(d_out, 1 - r, out=d_k)
+            d_out.mul_(r)
+        d_blocks = d_products[place, : 4 * cells].split(cells, dim=1)
+        gates_backward_(d_out, (i, f, g, o), cell_before[place], squashed[place], d_c[:running], d_blocks)
+        torch.mm(d_gates[place], w_recurrent, out=d_h[:running])
+        if mask is not None:
+            d_h[:running].mul_(mask[:running])
+    sums = d_products.sum(0)
+    return (
+        None,
+        None,
+        None,
+        torch.mm(d_products, w_input) if ctx.needs_input_grad[3] else None,
+        torch.mm(d_products.t(), inputs),
+        sums if ctx.has_bias else None,
+        torch.mm(d_gates.t(), previous),
+        sums[: w_recurrent.shape[0]],
+    )

@@ -1,6 +1,5 @@
 """The stack of projected, clipped LSTMs in both directions, with skip connections between its layers."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import ContextManager, Iterator, List, Optional, Sequence, Tuple, cast
 
@@ -9,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from elmo_plugin.engine import backends
+from elmo_plugin.engine.autocast import outside_autocast
 from elmo_plugin.engine.backends.base import FLOAT32, PRECISIONS, Clips, LstmJob, LstmResult
 from elmo_plugin.engine.backends.cuda.precision import exact_products
 from elmo_plugin.engine.errors import BackendUnavailableError, OptionsError
@@ -19,9 +19,7 @@ from elmo_plugin.engine.packing import Packing
 
 def full_precision(device: torch.device) -> ContextManager[None]:
     """Let everything run in the dtype of the weights, without TF32, also where the caller is inside autocast."""
-    if device.type == "cuda":
-        return exact_products(device)
-    return torch.autocast("cpu", enabled=False) if device.type == "cpu" else nullcontext()
+    return exact_products(device) if device.type == "cuda" else outside_autocast(device)
 
 
 @dataclass(frozen=True)

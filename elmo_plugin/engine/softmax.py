@@ -2,7 +2,8 @@
 The language model's softmax: exact over all words, or sampled for training.
 
 Both compute the loss and all gradients in one pass over chunks of tokens, so the `(tokens, words)` scores never exist
-as a whole: memory is bounded by `CHUNK_BYTES`, and a training step costs three matrix products.
+as a whole: memory is bounded by `CHUNK_BYTES`, or by the scores of 64 tokens where these take more, and a training step
+costs three matrix products.
 """
 
 import math
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple, Optional, Tuple
 import torch
 from torch import nn
 
+from elmo_plugin.engine.autocast import outside_autocast
 from elmo_plugin.engine.errors import OptionsError, ShapeError
 from elmo_plugin.engine.log_uniform import LogUniformSampler
 
 CHUNK_BYTES = 8 * 2**20
-"""Memory for the scores of one chunk of tokens."""
+"""Memory for the scores of one chunk of tokens, if 64 of them do not take more."""
 
 
 class SoftmaxLoss(NamedTuple):
@@ -29,7 +31,8 @@ class SoftmaxLoss(NamedTuple):
 
 class LanguageModelSoftmax(nn.Module):
     """
-    Scores of all words of the vocabulary: `hidden @ weight.T + bias`, shared by both directions.
+    Scores of all words of the vocabulary: `hidden @ weight.T + bias`, shared by both directions. They are computed in
+    the dtype of the weights, also inside autocast: half precision would make other losses and perplexities of them.
 
     # Parameters
 
@@ -63,7 +66,8 @@ class LanguageModelSoftmax(nn.Module):
         """
         hidden, targets, token_weights, kept = self._select(hidden, targets, token_weights)
         with_gradients = torch.is_grad_enabled() and (hidden.requires_grad or self.weight.requires_grad)
-        total, losses = _FullSoftmax.apply(hidden, self.weight, self.bias, targets, token_weights, with_gradients)
+        with outside_autocast(hidden.device):
+            total, losses = _FullSoftmax.apply(hidden, self.weight, self.bias, targets, token_weights, with_gradients)
         return SoftmaxLoss(total, _scatter(losses, kept))
 
     def sampled(
@@ -90,29 +94,31 @@ class LanguageModelSoftmax(nn.Module):
         negatives, n_draws = self.sampler.sample(hidden.device) if sample is None else sample
         counts = self.sampler.log_expected_count
         with_gradients = torch.is_grad_enabled() and (hidden.requires_grad or self.weight.requires_grad)
-        total, losses = _SampledSoftmax.apply(
-            hidden,
-            self.weight,
-            self.bias,
-            targets,
-            token_weights,
-            negatives,
-            counts(targets, n_draws, hidden.dtype),
-            counts(negatives, n_draws, hidden.dtype),
-            with_gradients,
-        )
+        with outside_autocast(hidden.device):
+            total, losses = _SampledSoftmax.apply(
+                hidden,
+                self.weight,
+                self.bias,
+                targets,
+                token_weights,
+                negatives,
+                counts(targets, n_draws, hidden.dtype),
+                counts(negatives, n_draws, hidden.dtype),
+                with_gradients,
+            )
         return SoftmaxLoss(total, _scatter(losses, kept))
 
     def _select(
         self, hidden: torch.Tensor, targets: torch.Tensor, token_weights: Optional[torch.Tensor]
     ) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Drop ignored tokens."""
+        """Drop ignored tokens, and take the dtype of the weights."""
         n_words, dim = self.weight.shape
         if hidden.dim() != 2 or hidden.shape[1] != dim or targets.shape != hidden.shape[:1]:
             raise ShapeError(
                 f"softmax: hidden {tuple(hidden.shape)} and targets {tuple(targets.shape)}, expected (tokens, {dim}) "
                 "and (tokens,)."
             )
+        hidden = hidden.to(self.weight.dtype)
         kept = targets >= 0
         if targets.numel() and int(targets.max()) >= n_words:
             raise ShapeError(f"softmax: target {int(targets.max())} in a vocabulary of {n_words} words.")

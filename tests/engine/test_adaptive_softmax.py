@@ -25,6 +25,17 @@ def test_cross_entropy_of_all_words():
     assert not found.per_token.requires_grad
 
 
+def test_autocast_changes_nothing():
+    torch.manual_seed(0)
+    softmax, hidden, targets = AdaptiveSoftmax(30, 8, [5]), torch.randn(3, 8).bfloat16(), torch.tensor([0, 29, 7])
+    expected = softmax.full(hidden, targets)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = softmax.full(hidden, targets)
+    assert torch.equal(found.per_token, expected.per_token) and found.per_token.dtype == torch.float32
+    found.total.backward()
+
+
 def test_no_token_at_all():
     softmax = AdaptiveSoftmax(30, 8, [5])
     hidden = torch.randn(2, 8, requires_grad=True)

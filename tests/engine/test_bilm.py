@@ -467,6 +467,17 @@ def test_autocast_changes_nothing(fine_tune):
         assert torch.equal(one, other)
 
 
+def test_autocast_changes_no_vector_of_a_word():
+    """The language model takes these, and no layers."""
+    model = models.bilm(dtype=torch.float32)
+    ids = models.random_ids([4])[0]
+    expected = model.encode_words(ids)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        actual = model.encode_words(ids)
+    assert actual.dtype == torch.float32 and torch.equal(actual, expected)
+
+
 # Weights
 
 

@@ -112,6 +112,25 @@ def test_all_ignored_is_zero(kind):
     assert not softmax.weight.grad.any() and not hidden.grad.any()
 
 
+@pytest.mark.parametrize("gradients_too", [False, True])
+@pytest.mark.parametrize("kind", ["full", "sampled"])
+def test_autocast_changes_nothing(kind, gradients_too):
+    """Losses of a precision with three digits would be no losses, nor would perplexities."""
+    softmax, hidden, targets, _ = make(n_tokens=5)
+    softmax, hidden = softmax.float(), hidden.detach().bfloat16().requires_grad_(gradients_too)
+    results = []
+    for enabled in (False, True):
+        torch.manual_seed(1)
+        with torch.set_grad_enabled(gradients_too), torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            loss = getattr(softmax, kind)(hidden, targets)
+        results.append([loss.total, loss.per_token])
+        results[-1] += gradients(loss.total, softmax, hidden) if gradients_too else ()
+
+    assert results[0][1].dtype == torch.float32
+    for one, other in zip(*results):
+        assert one.dtype == other.dtype and torch.equal(one, other)
+
+
 def test_no_gradients_under_no_grad():
     softmax, hidden, targets, _ = make()
     with torch.no_grad():

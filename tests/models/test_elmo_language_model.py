@@ -106,6 +106,22 @@ def test_untrained_perplexity_is_about_the_vocabulary_size(corpus):
     assert metrics["tokens"] == sum(len(words) + 1 for words in sentences(50))
 
 
+@pytest.mark.parametrize("parameters", [{}, {"n_negative_samples": None, "adaptive_cutoffs": [5]}], ids=str)
+def test_autocast_changes_no_loss_and_no_perplexity(corpus, parameters):
+    """A trainer with `use_amp`: the best weights are chosen by the perplexity."""
+    found = []
+    for enabled in (False, True):
+        model, loader = make(corpus, model=parameters)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            loss = model(**next(iter(loader)))["loss"]
+            metrics = evaluate(model, loader)
+        loss.backward()
+        gradient = model.bilm.lstm.forward_layers[0].bias.grad
+        found.append((float(loss.detach()), metrics["perplexity"], gradient.tolist()))
+
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     "kind", [pytest.param("characters, sampled softmax", marks=pytest.mark.slow), "words, full softmax"]
 )

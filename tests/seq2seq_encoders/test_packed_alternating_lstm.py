@@ -60,6 +60,25 @@ def test_equals_allennlp(parameters, dropout):
         torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("inside", ["forward", "backward"])
+def test_autocast_changes_nothing(inside):
+    """A trainer with `use_amp`; AllenNLP's encoder runs there too."""
+    ours = pair()[1].float()
+    inputs, mask = batch()
+    inputs = inputs.bfloat16()  # as what stands in front of it leaves them
+    results = []
+    for enabled in (False, True):
+        ours.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled and inside == "forward"):
+            outputs = ours(inputs, mask)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled and inside == "backward"):
+            outputs.sum().backward()
+        results.append([outputs.detach(), *(parameter.grad.clone() for parameter in ours.parameters())])
+
+    for one, other in zip(*results):
+        assert one.dtype == torch.float32 and torch.equal(one, other)
+
+
 def test_initial_weights_are_those_of_allennlp():
     torch.manual_seed(5)
     expected = build("alternating_lstm").state_dict()
