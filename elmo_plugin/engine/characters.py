@@ -12,10 +12,10 @@ from typing import Callable, Iterable, List, Mapping, Sequence, Tuple
 import numpy as np
 import torch
 
-from elmo_plugin.engine.errors import OptionsError, ShapeError
+from elmo_plugin.engine.errors import OptionsError
 from elmo_plugin.engine.option_values import MAX_CHARACTERS_PER_TOKEN, MIN_CHARACTERS_PER_TOKEN
 from elmo_plugin.engine.word_rows import DTYPE, WordRows, join_rows
-from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD
+from elmo_plugin.engine.words import BEGIN_SENTENCE_WORD, END_SENTENCE_WORD, check_sentences
 
 # symbols 0 to 255 are the bytes
 BEGIN_SENTENCE = 256
@@ -134,16 +134,10 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = MAX_C
 
     # Raises
 
-    `ShapeError` where a sentence is a string, which would be read as a list of one-letter words; `OptionsError` as for
-    `words_to_ids`.
+    `ShapeError` as `check_sentences`, `OptionsError` as `words_to_ids`.
     """
     listed: List[Sequence[str]] = list(sentences)
-    for position, sentence in enumerate(listed):
-        if isinstance(sentence, str):
-            raise ShapeError(
-                f"sentence {position} is the string {sentence[:40]!r}, expected a list of words. "
-                "Split it first; the biLM does not tokenise."
-            )
+    check_sentences(listed)
     known = remembered_rows(max_characters)
     lengths = [len(sentence) for sentence in listed]
     longest = max(lengths, default=0)

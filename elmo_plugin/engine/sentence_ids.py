@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pad_sequence
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.characters import batch_to_ids
 from elmo_plugin.engine.lexicon import Lexicon
-from elmo_plugin.engine.words import index_vocabulary, index_words
+from elmo_plugin.engine.words import check_sentences, index_vocabulary, index_words
 
 Sentences = Sequence[Sequence[str]]
 
@@ -38,7 +38,12 @@ class SentenceIds:
         # Returns
 
         `(sentences, words, characters)`, or `(sentences, words)` for a word-level biLM; int64, 0 for padding.
+
+        # Raises
+
+        `ShapeError` as `words.check_sentences`.
         """
+        check_sentences(sentences)
         return self._convert(sentences).to(self._bilm.token_encoder.boundaries.device)
 
 

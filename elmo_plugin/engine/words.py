@@ -9,10 +9,20 @@ from typing import Dict, List, Optional, Sequence
 
 import numpy as np
 
-from elmo_plugin.engine.errors import OptionsError
+from elmo_plugin.engine.errors import OptionsError, ShapeError
 
 BEGIN_SENTENCE_WORD, END_SENTENCE_WORD, UNKNOWN_WORD = SPECIAL_WORDS = ("<S>", "</S>", "<UNK>")
 BEGIN_SENTENCE_ID, END_SENTENCE_ID, UNKNOWN_ID = 1, 2, 3
+
+
+def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
+    """Raise `ShapeError` where a sentence is a string, which would be read as a list of one-letter words."""
+    for position, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise ShapeError(
+                f"sentence {position} is the string {sentence[:40]!r}, expected a list of words. "
+                "Split it first; the biLM does not tokenise."
+            )
 
 
 def index_vocabulary(vocabulary: Optional[List[str]], source: str) -> Dict[str, int]:

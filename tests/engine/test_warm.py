@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from elmo_plugin.engine.characters import batch_to_ids
-from elmo_plugin.engine.errors import EngineError, OptionsError
+from elmo_plugin.engine.errors import EngineError, OptionsError, ShapeError
 from elmo_plugin.engine.sentence_ids import SentenceIds
 from elmo_plugin.engine.warm import ORDINARY_TEXT, SENTENCES_PER_ROW, mean_state, warm_up
 from elmo_plugin.engine.words import SPECIAL_WORDS
@@ -47,6 +47,16 @@ def test_sentences_that_do_not_fill_a_row_are_left_out():
             mean_state(model, batch_to_ids(SENTENCES)).cell,
             TOLERANCE,
         )
+
+
+@pytest.mark.parametrize("words", [None, 5])
+def test_strings_are_no_sentences(words):
+    """Letters would be unknown words, without an error, where the biLM is word-level."""
+    model = models.bilm(models.weights(**({} if words is None else {"words": words})), state="warm")
+    vocabulary = None if words is None else [*SPECIAL_WORDS, "a", "b"]
+
+    with pytest.raises(ShapeError, match="sentence 1 is the string 'a b', expected a list of words"):
+        warm_up(model, [["a"], "a b", ["b"], ["a"]], vocabulary)
 
 
 def test_warm_up_stores_the_mean_state():
