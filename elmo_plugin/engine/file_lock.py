@@ -26,6 +26,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: Optional[int] = None
+        self._owner = 0
 
     def __del__(self) -> None:
         self.release()
@@ -65,17 +66,17 @@ class FileLock:
             os.close(descriptor)
             raise
         if taken:
-            self._descriptor = descriptor
+            self._descriptor, self._owner = descriptor, os.getpid()
         else:
             os.close(descriptor)
         return taken
 
     def release(self) -> None:
-        """Give the lock back; nothing where it is not held."""
+        """Give the lock back; nothing where it is not held. A child process gives back its copy alone."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return
-        if fcntl is not None:
+        if fcntl is not None and self._owner == os.getpid():
             # Not only closed: a child process may have a copy of the descriptor.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)

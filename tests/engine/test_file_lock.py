@@ -80,6 +80,20 @@ def test_child_that_lives_on_does_not_keep_what_its_parent_released(tmp_path):
     child.join()
 
 
+def test_child_that_ends_does_not_give_back_what_its_parent_holds(tmp_path):
+    """As where a process that forked ends in the ordinary way, or drops what it got a copy of."""
+    lock = FileLock(tmp_path / "lock")
+    lock.acquire(exclusive=True)
+    child = fork.Process(target=lock.release)
+    child.start()
+    child.join()
+
+    assert child.exitcode == 0 and lock.is_held
+    assert not FileLock(tmp_path / "lock").acquire(exclusive=True)
+    lock.release()
+    assert FileLock(tmp_path / "lock").acquire(exclusive=True)
+
+
 def test_without_locks_everything_can_be_had(tmp_path, monkeypatch):
     monkeypatch.setattr(file_lock, "fcntl", None)
 
