@@ -85,6 +85,8 @@ def check_target(path: Path, dtype: str) -> None:
         raise FormatError(f"{path}: unknown suffix {path.suffix!r}; choose one of ['.hdf5', '.h5', '.safetensors'].")
     if path.suffix != ".safetensors" and dtype != "float32":
         raise FormatError(f"{path}: hdf5 weights are float32, found dtype {dtype!r}. Use .safetensors for it.")
+    if dtype not in safetensors.DTYPES:
+        raise FormatError(f"{path}: unknown dtype {dtype!r}; choose one of {list(safetensors.DTYPES)}.")
 
 
 def write_weights(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") -> None:

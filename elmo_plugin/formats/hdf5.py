@@ -86,11 +86,15 @@ def read_vocabulary(weight_file: Union[str, Path], options: BiLmOptions) -> Opti
 
     The words, None if there are none.
     """
+    import h5py
+
     name = extra_group.VOCABULARY
+    arrays: Dict[str, np.ndarray] = {}
     with _open(Path(weight_file)) as file:
-        if name in file:
-            _check_stored(file, file[name])
-        arrays = {name: np.asarray(file[name][...])} if name in file else {}
+        stored = file.get(name)
+        if isinstance(stored, h5py.Dataset):  # as `read` does, which does not look at anything else of that name
+            _check_stored(file, stored)
+            arrays[name] = np.asarray(stored[...])
     return extra_group.vocabulary(weight_file, options, arrays)
 
 

@@ -81,8 +81,13 @@ class BiLmRecord:
         """
         try:
             data = json.loads(text)
-            if data["format"] != _FORMAT or data["layout"] not in LAYOUTS:
+            if data["format"] != _FORMAT:
                 raise FormatError(f"{where}: a record of format {data['format']!r}, expected {_FORMAT!r}.")
+            if data["layout"] not in LAYOUTS:
+                raise FormatError(
+                    f"{where}: a record with the layout {data['layout']!r}, expected one of {list(LAYOUTS)}. "
+                    "If a newer elmo_plugin wrote it, update elmo_plugin."
+                )
             _check_types(data)
             return cls(
                 options=BiLmOptions.from_dict(data["options"], source=where),

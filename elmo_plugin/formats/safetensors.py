@@ -92,19 +92,16 @@ def write(weights: WeightSet, path: Union[str, Path], dtype: str = "float32") ->
 
     weights : what to write.
     path : the file; an existing one is replaced only when the new one is complete.
-    dtype : "float32", "float16" or "bfloat16". A stored state stays float32; with a 16-bit dtype what belongs to the
+    dtype : one of `DTYPES`. A stored state stays float32; with a 16-bit dtype what belongs to the
         last bits of a float32, `forget_residual`, is left out.
 
     # Raises
 
-    `FormatError` for an unknown dtype, `WeightFileError` for a weight that the dtype cannot hold, or for a file that
-    cannot be written.
+    `WeightFileError` for a weight that the dtype cannot hold, or for a file that cannot be written.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    if dtype not in DTYPES:
-        raise FormatError(f"{path}: unknown dtype {dtype!r}; choose one of {list(DTYPES)}.")
     weights.check()
     header: Dict[str, Any] = {
         "format_version": FORMAT_VERSION,

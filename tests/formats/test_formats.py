@@ -106,6 +106,13 @@ def test_what_can_be_written(tmp_path):
         write_weights(weights, tmp_path / "x.hdf5", dtype="float16")
 
 
+def test_a_target_is_checked_before_the_weights_are_read(tmp_path):
+    for name, dtype in (("x.bin", "float32"), ("x.hdf5", "bfloat16"), ("x.safetensors", "float8")):
+        with pytest.raises(FormatError, match=f"{name}: .*(suffix|dtype)"):
+            formats.check_target(tmp_path / name, dtype)
+    formats.check_target(tmp_path / "x.safetensors", "bfloat16")
+
+
 def test_weights_need_no_allennlp(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "allennlp", None)
     write_weights(read_pair(*tiny.write(tmp_path / "a")), tmp_path / "x.safetensors")

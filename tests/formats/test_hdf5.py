@@ -316,6 +316,15 @@ def test_a_vocabulary_that_is_no_list_of_words_is_refused(tmp_path, words):
         read_pair(options_file, weight_file)
 
 
+def test_a_group_in_the_place_of_the_vocabulary_is_none(tmp_path):
+    options_file, weight_file = tiny.write(tmp_path)
+    with h5py.File(weight_file, "r+") as file:
+        file.create_group("elmo_plugin/vocabulary")
+
+    assert read_pair(options_file, weight_file).vocabulary is None
+    assert read_options(weight_file, options_file)[1] is None
+
+
 def test_a_vocabulary_too_deep_to_read_is_refused(tmp_path):
     options_file, weight_file = tiny.write(tmp_path)
     change(weight_file, **{"elmo_plugin/vocabulary": np.frombuffer(b"[" * 100_000, dtype="uint8")})

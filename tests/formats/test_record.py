@@ -39,6 +39,13 @@ def test_other_text_is_refused(text):
         BiLmRecord.from_json(text, "here")
 
 
+def test_a_layout_that_there_is_not_is_named():
+    data = {**json.loads(BiLmRecord(OPTIONS, "x").to_json()), "layout": "other"}
+
+    with pytest.raises(FormatError, match=r"here: a record with the layout 'other', expected one of \['engine', "):
+        BiLmRecord.from_json(json.dumps(data), "here")
+
+
 @pytest.mark.parametrize(
     "change",
     [
