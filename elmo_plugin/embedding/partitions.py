@@ -3,10 +3,13 @@
 import hashlib
 import json
 import logging
+import pickle
 import uuid
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
+
+import numpy as np
 
 from elmo_plugin.embedding.durable import TEMPORARY
 from elmo_plugin.embedding.writers.parquet import ParquetFile, load_arrow
@@ -152,8 +155,15 @@ def _key(table: Any, about: Dict[str, Any]) -> str:
     """What a partition is known by: its rows in all columns, and what is done with them."""
     digest = hashlib.blake2b(json.dumps(about, sort_keys=True).encode("utf-8"), digest_size=16)
     for name, column in _columns(table):
-        digest.update(json.dumps([name, column], default=str).encode("utf-8"))
+        digest.update(json.dumps([name, column], default=_in_full).encode("utf-8"))
     return digest.hexdigest()
+
+
+def _in_full(value: Any) -> Any:
+    """All of a value that JSON has no type for. What it looks like is not enough: long arrays look alike."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:  # of any layout, and by any version of NumPy
+        return [value.dtype.str, value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()]
+    return hashlib.blake2b(pickle.dumps(value, protocol=4), digest_size=16).hexdigest()
 
 
 def _columns(table: Any) -> List[Tuple[str, List[Any]]]:

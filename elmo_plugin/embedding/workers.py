@@ -96,6 +96,11 @@ class EmbeddingWorker:
         found = table.schema.field(self.settings.text).type
         if not (arrow.types.is_string(found) or arrow.types.is_large_string(found)):
             raise OptionsError(f"the column {self.settings.text!r} holds {found}, expected text.")
+        if VECTORS in table.column_names:
+            raise OptionsError(
+                f"the dataset has a column {VECTORS!r} already, and that is what the vectors are called. Rename it, or "
+                "leave it out."
+            )
         element = arrow.float16() if self.settings.dtype == "float16" else arrow.float32()
         return table.schema.append(arrow.field(VECTORS, arrow.list_(token_type(arrow, self.shape, element))))
 

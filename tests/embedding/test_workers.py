@@ -87,3 +87,9 @@ def test_numbers_that_half_precision_does_not_hold(weights, monkeypatch):
 def test_the_column_is_named(weights):
     with pytest.raises(OptionsError, match=r"no column 'sentence' but \['id', 'text'\]"):
         EmbeddingWorker(WorkerSettings(weights=weights, text="sentence"))(TABLE)
+
+
+def test_a_column_of_the_name_of_the_vectors_is_refused(weights):
+    worker = EmbeddingWorker(WorkerSettings(weights=weights))
+    with pytest.raises(OptionsError, match="has a column 'vectors' already"):
+        worker(worker(TABLE))
