@@ -2,6 +2,7 @@
 A finished part of a run as one file: a zip archive of arrays, whose checksums tell whether it is what was written.
 """
 
+import errno
 import io
 import json
 import zipfile
@@ -145,8 +146,20 @@ def read_summary(path: Path, is_checked: bool = True) -> Optional[PartSummary]:
             if content.pop("version") != _VERSION:
                 return None
             return PartSummary(**content)
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError):
+    except Exception as error:
+        if not is_damage(error):
+            raise
         return None
+
+
+def is_damage(error: Exception) -> bool:
+    """
+    Whether an error is one that a damaged zip archive lets the libraries raise: anything, since a flipped bit may ask
+    for a password, for another compression or for a place in front of the file. The rest is of memory and disk.
+    """
+    if isinstance(error, OSError):
+        return error.errno == errno.EINVAL
+    return not isinstance(error, MemoryError)
 
 
 def read_windows(path: Path, summary: PartSummary) -> Iterator[WindowVectors]:

@@ -16,13 +16,15 @@ from typing import IO, Iterator, List, NamedTuple, Tuple
 
 import numpy as np
 
-from elmo_plugin.embedding.part_file import ENTRIES, read_array, read_summary
+from elmo_plugin.embedding.part_file import ENTRIES, is_damage, read_array, read_summary
 from elmo_plugin.embedding.targets import PartsTarget
 from elmo_plugin.embedding.writers import Description
 from elmo_plugin.engine.errors import FormatError
 
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _WINDOWS_OF_TEXT = 8
+# what the description of a folder says
+_NAMES = ("parts", "num_layers", "dim", "dtype", "tokens")
 
 
 class Block(NamedTuple):
@@ -90,7 +92,14 @@ class PartsFolder:
         self.description: Description = PartsTarget(path).description()
         if not self.description:
             raise FormatError(f"{path}: not a folder of vectors, or one that was not finished.")
-        self.blocks = list(_blocks(path, int(self.description["parts"])))
+        missing = [name for name in _NAMES if name not in self.description]
+        if missing:
+            raise FormatError(f"{path}: its description has no {missing}, expected that of vectors. Build it again.")
+        self.blocks = list(_blocks(path, self.description))
+        if self.tokens != self.description["tokens"]:
+            raise FormatError(
+                f"{path}: its parts hold {self.tokens} tokens, expected {self.description['tokens']}. Build it again."
+            )
         self._firsts = [block.first for block in self.blocks]
         self._text_of = lru_cache(maxsize=_WINDOWS_OF_TEXT)(_read_text)
 
@@ -138,7 +147,9 @@ class PartsFolder:
         return vectors
 
 
-def _blocks(folder: Path, parts: int) -> Iterator[Block]:
+def _blocks(folder: Path, description: Description) -> Iterator[Block]:
+    parts = int(description["parts"])
+    expected = int(description["num_layers"]), int(description["dim"]), description["dtype"]
     first = 0
     for number in range(parts):
         path = folder / f"{number:08d}.part"
@@ -149,6 +160,8 @@ def _blocks(folder: Path, parts: int) -> Iterator[Block]:
             for window in range(summary.windows):
                 with _damage_named(path, window):
                     shape, dtype, offset = _array_in(archive, file, f"{window}/{ENTRIES.vectors}")
+                    if (shape[0], shape[2], str(dtype)) != expected:
+                        raise ValueError(f"vectors {shape} of {dtype}, where the description says {expected}")
                 if shape[1]:
                     yield Block(path, window, number, first, shape[1], offset, shape, dtype)
                 first += shape[1]
@@ -158,7 +171,9 @@ def _blocks(folder: Path, parts: int) -> Iterator[Block]:
 def _damage_named(path: Path, window: int) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, struct.error) as error:
+    except Exception as error:
+        if not is_damage(error):
+            raise
         raise FormatError(f"{path}: damaged ({error}), expected window {window} of a part. Build it again.") from error
 
 

@@ -1,9 +1,13 @@
+import errno
+import zipfile
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_plugin.embedding import part_file
-from elmo_plugin.embedding.part_file import pieces
+from elmo_plugin.embedding.part_file import PartSummary, PartWriter, WindowVectors, is_damage, pieces, read_summary
 
 
 @given(
@@ -39,3 +43,28 @@ def test_the_layers_of_a_long_line_are_not_copied(monkeypatch):
 
     line = list(pieces(window[:, 1:]))
     assert len(line) == 4 and all(np.shares_memory(np.frombuffer(piece, dtype=np.float32), window) for piece in line)
+
+
+@pytest.mark.parametrize("bits", [0x01, 0x80])
+def test_a_damaged_table_of_contents_is_damage_whatever_is_wrong(tmp_path, bits):
+    """Its flags may say that there is a password, its numbers that the content begins in front of the file."""
+    path = tmp_path / "00000000.part"
+    writer = PartWriter(path)
+    writer.add(WindowVectors(0, ["a b"], np.array([2]), np.ones((2, 3), dtype=np.float32)))
+    summary = PartSummary(0, 1, 2, "digest", True, 1)
+    writer.commit(summary, None)
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        begin = archive.start_dir
+    found = []
+    for place in range(begin, len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ bits]) + content[place + 1 :])
+        found.append(read_summary(path))
+
+    assert set(found) == {summary, None}  # some of its bytes say nothing: dates, who may read
+
+
+def test_what_is_wrong_with_memory_or_disk_is_no_damage(tmp_path):
+    assert not is_damage(MemoryError()) and not is_damage(OSError(errno.EIO, "the disk"))
+    with pytest.raises(FileNotFoundError):
+        read_summary(tmp_path / "nothing")

@@ -1,5 +1,7 @@
 """A folder of parts holds what was embedded, and is refused where it is damaged."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,43 @@ def test_what_is_no_folder_of_vectors_is_refused(tmp_path):
     (tmp_path / "vectors" / "description.json").write_text("no JSON")
     with pytest.raises(FormatError, match="expected the description of vectors"):
         PartsFolder(tmp_path / "vectors")
+
+
+@pytest.mark.parametrize(
+    "name,value,message",
+    [
+        ("dim", 11, "damaged .*where the description says"),
+        ("num_layers", 2, "damaged .*where the description says"),
+        ("dtype", "float32", "damaged .*where the description says"),
+        ("tokens", 7, r"its parts hold \d+ tokens, expected 7\. Build it again"),
+        ("tokens", None, r"its description has no \['tokens'\]"),
+    ],
+)
+def test_parts_of_other_vectors_than_described_are_refused(tmp_path, name, value, message):
+    text = write_text(tmp_path / "text", 10)
+    embed_text(text, PartsTarget(tmp_path / "vectors"), make_embedder(tmp_path / "biLM"))
+    path = tmp_path / "vectors" / "description.json"
+    description = json.loads(path.read_text())
+    path.write_text(json.dumps({key: item for key, item in {**description, name: value}.items() if item is not None}))
+
+    with pytest.raises(FormatError, match=message):
+        PartsFolder(tmp_path / "vectors")
+
+
+def test_a_damaged_header_of_vectors_is_named(tmp_path):
+    """It is read as it stands, without the checksum, which would take reading all vectors."""
+    text = write_text(tmp_path / "text", 10)
+    embed_text(text, PartsTarget(tmp_path / "vectors"), make_embedder(tmp_path / "biLM"))
+    part = tmp_path / "vectors" / "00000000.part"
+    content = part.read_bytes()
+    expected = PartsFolder(tmp_path / "vectors").blocks[0].vectors(1).copy()
+    header = content.index(b"NUMPY", content.index(b"0/vectors.npy"))
+    refused = 0
+    for place in range(header, header + 60):
+        part.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        try:
+            assert (PartsFolder(tmp_path / "vectors").blocks[0].vectors(1) == expected).all()  # "<f2" is "=f2"
+        except FormatError as error:
+            refused += "damaged" in str(error) or "tokens, expected" in str(error)
+
+    assert refused > 50
