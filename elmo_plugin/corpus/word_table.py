@@ -25,7 +25,8 @@ class WordTable:
 
     vocabulary : word -> target of the language model; must hold `<S>`, `</S>` and `<UNK>`.
     max_characters : characters per word; `None` for a word-level biLM, whose inputs are targets + 1.
-    max_words : of which `forget_if_full` forgets all: a text as large as one likes has as many words as one likes.
+    max_words : of which `forget_if_full` forgets all: a text as large as one likes has as many words as one likes. Up
+        to twice as many as one batch takes in are kept in any case, since a batch takes in whole blocks of text.
     """
 
     BEGIN_ROW, END_ROW = 0, 1
@@ -42,6 +43,8 @@ class WordTable:
         self._vocabulary = vocabulary
         self._max_characters = max_characters
         self._max_words = max_words
+        self._needed_at_once = 0
+        self._has_just_forgotten = False
         #: how often all words were forgotten; rows are those of one generation
         self.generation = 0
         self._begin()
@@ -54,9 +57,12 @@ class WordTable:
         self.rows([BEGIN_SENTENCE_WORD, END_SENTENCE_WORD])
 
     def forget_if_full(self) -> None:
-        """Begin anew where there are more words than `max_words`; rows that were given out mean nothing then."""
-        if len(self) > self._max_words:
+        """Begin anew where there are too many words, before a batch; rows that were given out mean nothing then."""
+        if self._has_just_forgotten:
+            self._needed_at_once, self._has_just_forgotten = len(self), False
+        if len(self) > max(self._max_words, 2 * self._needed_at_once):
             self.generation += 1
+            self._has_just_forgotten = True
             self._begin()
 
     def __len__(self) -> int:

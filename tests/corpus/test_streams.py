@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_plugin.corpus import streams
 from elmo_plugin.corpus.sentence_batches import sentence_batches
 from elmo_plugin.corpus.streams import IGNORED, LazyBlock, schedule, stream_batches, to_tensors
 from elmo_plugin.corpus.word_table import WordTable
@@ -195,3 +196,19 @@ def test_a_table_does_not_grow_with_the_text(is_continuous):
     sizes = [len(table) for batch in batches if to_tensors(batch, table)]
 
     assert len(sizes) >= 150 and 50 < max(sizes) < 60
+
+
+@pytest.mark.parametrize("is_continuous", [True, False])
+def test_a_block_of_more_words_than_the_table_keeps_is_not_encoded_for_each_batch(is_continuous, monkeypatch):
+    encoded = []
+    encode = streams.encode_block
+    monkeypatch.setattr(streams, "encode_block", lambda block, table: encoded.append(0) or encode(block, table))
+    table = WordTable(VOCABULARY, max_words=50)
+    blocks = [LazyBlock([[f"b{i}w{j}"] for j in range(100)], table) for i in range(20)]
+    if is_continuous:
+        batches = list(stream_batches((sentence for block in blocks for sentence in block.sentences()), 2, 4))
+    else:
+        batches = list(sentence_batches((list(block.sentences()) for block in blocks), 2))
+
+    assert len(batches) >= 500 and len(encoded) < 60
+    assert len(table) < 500
