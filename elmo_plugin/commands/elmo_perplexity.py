@@ -49,6 +49,8 @@ def perplexity_from_args(args: argparse.Namespace) -> None:
     """Score, print and write."""
     from elmo_plugin.formats.atomic import replacing
 
+    if args.output is not None:
+        _check_output(args)
     result = measure_perplexity(
         args.weights,
         args.text,
@@ -142,6 +144,19 @@ def measure_perplexity(
         "samples": samples,
         "seed": seed,
     }
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Refuse, before the work, to write over anything that is read."""
+    import glob
+
+    from elmo_plugin.adapters.outputs import check_output
+    from elmo_plugin.formats.sources import files_of
+
+    text = args.text if args.like is None else _read_like(args.like, args.text)[1]
+    found = [name for pattern in text for name in (pattern, *glob.glob(pattern, recursive=True))]
+    others = [path for path in (args.like, args.vocabulary) if path is not None]
+    check_output(args.output, [*found, *others, *files_of(args.weights)])
 
 
 def _load(weights: str, vocabulary: Optional[Path]) -> Tuple["WeightSet", List[str]]:

@@ -1,12 +1,9 @@
 """`allennlp elmo-vocabulary`: count the words of a text and write the vocabulary of a language model."""
 
 import argparse
-import os
 from pathlib import Path
-from typing import Sequence, Union
 
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError
 from overrides import overrides
 
 
@@ -29,12 +26,13 @@ class ElmoVocabulary(Subcommand):
 
 def vocabulary_from_args(args: argparse.Namespace) -> None:
     """Build, write and report."""
+    from elmo_plugin.adapters.outputs import check_output
     from elmo_plugin.corpus.text import Corpus
     from elmo_plugin.corpus.vocabulary import build_vocabulary, write_vocabulary
     from elmo_plugin.formats.atomic import replacing
 
     corpus = Corpus(args.corpus)
-    _check_output(args.output, corpus.files)
+    check_output(args.output, corpus.files)
     report = build_vocabulary(corpus, args.max_size, args.min_count)
     with replacing(args.output) as part:
         write_vocabulary(report.words, part)
@@ -45,11 +43,3 @@ def vocabulary_from_args(args: argparse.Namespace) -> None:
     print(f"distinct words  {report.types:>15,}")
     print(f"vocabulary      {len(report.words):>15,}   in {args.output}, with <S>, </S>, <UNK>")
     print(f"coverage        {100 * report.coverage:>14.2f}%   {unknown:,} tokens are unknown words")
-
-
-def _check_output(output: Path, text: Sequence[Union[str, "os.PathLike[str]"]]) -> None:
-    """Refuse, before the work, a folder and what would be overwritten by mistake."""
-    if output.is_dir():
-        raise ConfigurationError(f"{output}: is a folder, expected the file to write.")
-    if output.exists() and any(output.samefile(file) for file in text):
-        raise ConfigurationError(f"{output}: is part of the text, expected another file to write.")

@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 from dataclasses import replace
 
@@ -78,6 +79,30 @@ def test_prints_and_writes(weights, text, tmp_path, capsys, monkeypatch):
     assert "sentences 2 words 5 unknown words 1 20.00 % of the words, not among the 5 of the softmax" in printed
     assert "predicted 7 words and sentence ends, in each direction state reset 32 rows perplexity forward" in printed
     assert f"mean {written['perplexity']['mean']:.2f} {written['interval']['mean'][0]:.2f} to" in printed
+
+
+@pytest.mark.parametrize("name", ["text", "folder/text", "weights.safetensors", "config.json", "words", "bilm", "pipe"])
+def test_what_is_read_is_not_overwritten(name, weights, text, tmp_path, monkeypatch):
+    """Nor is anything computed that could not be written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "elmo_plugin.commands.elmo_perplexity.measure_perplexity", lambda *_, **__: pytest.fail("began")
+    )
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "text").write_text("a\n")
+    (tmp_path / "words").write_text("a\n")
+    (tmp_path / "config.json").write_text(
+        json.dumps({"dataset_reader": {"type": "elmo_corpus"}, "validation_data_path": ["tex*", "folder"]})
+    )
+    os.mkfifo(tmp_path / "pipe")
+    command = ["elmo-perplexity", weights, "--like", "config.json", "--vocabulary", "words", "--output", name]
+    monkeypatch.setattr(sys, "argv", ["allennlp", *command])
+    _, args = parse_args("allennlp")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    with pytest.raises(ConfigurationError, match="expected another file to write|expected the file to write"):
+        args.func(args)
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_text_of_a_task(weights, tmp_path):
