@@ -74,7 +74,8 @@ def check_index_target(source: Union[str, Path, IO], target: IndexTarget, state:
         )
     if target.path.exists() and not target.path.is_dir():
         raise OptionsError(f"{target.path}: is a file, expected the folder to write.")
-    if (target.path / WORDS).exists() and not target.tokens.path.exists():
+    is_left = any((target.path / name).exists() for name in (WORDS, approximate.FOLDER, DESCRIPTION))
+    if is_left and not target.tokens.path.exists():  # they would be taken for those of the vectors to come
         raise OptionsError(f"{target.path}: its folder {TOKENS!r} is gone. Delete the rest, or name another folder.")
     check_target(source, target.tokens)
 

@@ -121,13 +121,16 @@ def test_another_text_is_not_gone_on_with(tmp_path):
         build(text, tmp_path / "index", embedder, resume=True)
 
 
-def test_a_folder_whose_tokens_are_gone_is_refused(tmp_path):
-    text, embedder = write_text(tmp_path / "text", 10), make_embedder(tmp_path / "biLM")
-    build(text, tmp_path / "index", embedder)
-    (tmp_path / "index" / "tokens").rename(tmp_path / "elsewhere")
+@pytest.mark.parametrize("left", ["words.zip", "approximate", "index.json"])
+def test_a_folder_whose_tokens_are_gone_is_refused(tmp_path, left):
+    """What is left, such as the cells of an approximate search, belongs to other vectors than those to come."""
+    text, embedder = write_text(tmp_path / "text", 60), make_embedder(tmp_path / "biLM")
+    build(text, tmp_path / "index", embedder, is_approximate=True)
+    for name in {"tokens", "words.zip", "approximate", "index.json"} - {left}:
+        (tmp_path / "index" / name).rename(tmp_path / f"old {name}")
 
     with pytest.raises(OptionsError, match="its folder 'tokens' is gone"):
-        build(text, tmp_path / "index", embedder, resume=True)
+        build(write_text(text, 60, seed=1), tmp_path / "index", embedder, is_approximate=True, resume=True)
 
 
 def test_text_without_tokens(tmp_path):
