@@ -42,6 +42,7 @@ class NpzWriter(VectorWriter):
     def describe(path: Path) -> Description:
         try:
             with zipfile.ZipFile(path) as archive:
-                return dict(json.loads(archive.comment or b"{}"))
+                found = json.loads(archive.comment or b"{}")
+                return found if isinstance(found, dict) else {}
         except (zipfile.BadZipFile, ValueError):
             return {}

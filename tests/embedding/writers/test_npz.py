@@ -1,3 +1,5 @@
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -21,3 +23,11 @@ def test_an_array_for_each_line(layers_first, tmp_path):
         assert file["1"].shape == (3, 0, 4)
         np.testing.assert_array_equal(file["2"], vectors[2:].transpose(1, 0, 2))
     assert NpzWriter.describe(tmp_path / "out.npz") == {"layers": "all"}
+
+
+@pytest.mark.parametrize("comment", [b"", b"5", b'["a"]', b"of somebody else", b"\xff"])
+def test_archives_of_others_say_nothing(comment, tmp_path):
+    with zipfile.ZipFile(tmp_path / "out.npz", "w") as archive:
+        archive.comment = comment
+
+    assert NpzWriter.describe(tmp_path / "out.npz") == {}
