@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = Path("experiments")
 SEMCOR = "wsd/semcor"
+_STATE = "of the senses: where each sentence starts (default: reset); parts of speech always with reset"
 TRAIN, TEST = ("train_*.jsonl.gz", "verbs_train_*.jsonl.gz"), ("test_*.jsonl.gz",)
 
 
@@ -37,8 +38,8 @@ class ElmoProbes(Subcommand):
             "--sense-index", type=Path, help="WordNet's index.sense, for first senses (default: counts of the training)"
         )
         add("--seed", type=int, default=1, help="of the probes and of the random biLM (default: 1)")
-        add("--state", choices=("reset", "warm"), default="reset", help="where each sentence starts (default: reset)")
-        add("--backend", default="auto", help="how the LSTMs are computed (default: auto)")
+        add("--state", choices=("reset", "warm"), default="reset", help=_STATE)
+        add("--backend", default="auto", help="of the senses: how the LSTMs are computed (default: auto)")
         add("--cuda-device", type=int, default=-1, help="GPU for the senses (default: -1, the CPU)")
         add(
             "--runs", type=Path, default=Path("runs/probes"), help="where results and tables are (default: %(default)s)"
@@ -58,6 +59,8 @@ def probes_from_args(args: argparse.Namespace) -> None:
     if "senses" in parts:
         load_faiss()
         task = _task(args)
+    else:
+        _refuse_for_senses(args)
     bilms: Dict[str, Dict[str, Any]] = {}
     for name in args.bilm:
         weights = read_weights(name, softmax=False)
@@ -74,6 +77,26 @@ def probes_from_args(args: argparse.Namespace) -> None:
         path = args.runs / f"table{number}.md"
         path.write_text(text, encoding="utf-8")
         print(f"{path}\n")
+
+
+def _refuse_for_senses(args: argparse.Namespace) -> None:
+    """Parts of speech are probed by an experiment, which says by itself how."""
+    from allennlp.common.checks import ConfigurationError
+
+    defaults = {
+        "state": "reset",
+        "backend": "auto",
+        "cuda_device": -1,
+        "train": None,
+        "test": None,
+        "sense_index": None,
+    }
+    given = [name for name, default in defaults.items() if getattr(args, name) != default]
+    if given:
+        raise ConfigurationError(
+            f"elmo-probes: --{given[0].replace('_', '-')} is for the senses, but only table 6 is asked for. Leave it "
+            f"out; how parts of speech are probed stands in {EXPERIMENTS}/probes/tags.jsonnet."
+        )
 
 
 def _task(args: argparse.Namespace) -> "SenseTask":

@@ -10,6 +10,7 @@ pytest.importorskip("allennlp_models.structured_prediction")
 pytest.importorskip("faiss")
 
 from allennlp.commands import parse_args  # noqa: E402
+from allennlp.common.checks import ConfigurationError  # noqa: E402
 
 import elmo_plugin.commands.elmo_probes as command  # noqa: E402
 from elmo_plugin.reproduction import training  # noqa: E402
@@ -99,6 +100,15 @@ def test_tags(data, tmp_path, monkeypatch, capsys):
         metrics = json.loads((path.parent / "1" / "metrics.json").read_text())
         for layer, found in enumerate(json.loads(path.read_text())["layers"]):
             assert found[0] == pytest.approx(100 * metrics[f"test_accuracy_layer_{layer}"])
+
+
+@pytest.mark.parametrize(
+    "option", [("--state", "warm"), ("--backend", "cpu"), ("--cuda-device", 0), ("--test", "x"), ("--sense-index", "x")]
+)
+def test_what_is_for_the_senses_is_not_ignored(option, tmp_path, monkeypatch):
+    with pytest.raises(ConfigurationError, match=f"{option[0]} is for the senses, but only table 6 is asked for"):
+        run(monkeypatch, "--tables", 6, "--data", tmp_path, "--runs", tmp_path / "runs", *option)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_missing_data_are_named(tmp_path, monkeypatch):
