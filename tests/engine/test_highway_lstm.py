@@ -70,3 +70,23 @@ def test_layer_is_its_equations(lengths, reverse, highway, bias):
     for found, wanted in zip(actual_gradients, expected_gradients):
         wanted = torch.zeros_like(found) if wanted is None else wanted
         torch.testing.assert_close(found, wanted, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("is_all_inside", [False, True], ids=["forward inside", "backward too"])
+def test_autocast_changes_nothing(is_all_inside):
+    """Mixed precision (`use_amp` of AllenNLP's trainer) gives inputs of half precision, and products of it."""
+    packing = Packing([3, 1], torch.device("cpu"))
+    rounded = torch.randn(4, INPUTS, generator=torch.Generator().manual_seed(1)).bfloat16().requires_grad_()
+    # of float32, since float64 is what autocast leaves alone
+    leaves = [tensor.detach().float().requires_grad_() for tensor in weights(highway=True, bias=True)]
+    parts = HighwayWeights(*leaves)
+
+    expected = run_layer(rounded.float(), parts, packing)
+    expected_gradients = torch.autograd.grad(expected.sum(), [rounded, *leaves])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        actual = run_layer(rounded, parts, packing)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_all_inside):
+            gradients = torch.autograd.grad(actual.sum(), [rounded, *leaves])
+
+    assert actual.dtype == torch.float32 and torch.equal(actual, expected)
+    assert all(torch.equal(found, wanted) for found, wanted in zip(gradients, expected_gradients))
