@@ -65,7 +65,8 @@ def layer_sheet(title: str, rows: Sequence[Row]) -> Sheet:
         numbers = ["" if weight is None else f"{weight:.2f}" for _, weight in weights]
         texts.append([one.task, one.place, *numbers, f"{one.gamma:.2f}", str(one.seeds)])
         records.append({"task": one.task, "place": one.place, **dict(weights), "gamma": one.gamma, "seeds": one.seeds})
-    return Sheet(title, columns, texts, records, texts=2)
+    remarks = [remark for row in rows for remark in row.remarks]
+    return Sheet(title, columns, texts, records, texts=2, remarks=remarks)
 
 
 def layers_of(found: Sequence[LayerWeights]) -> List[int]:

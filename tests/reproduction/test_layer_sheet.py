@@ -1,5 +1,6 @@
 """Weights of layers: the mean over seeds, by place."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,15 @@ def test_sheet():
 
     assert sheet.columns == ("task", "ELMo at", "tokens", "LSTM 1", "LSTM 2", "gamma", "seeds")
     assert sheet.rows[0] == ["ner", "input", "0.30", "0.60", "0.10", "1.00", "2"]
+    assert sheet.remarks == []
     assert sheet.records[2]["LSTM 1"] == 0.25 and sheet.records[2]["gamma"] == 1.5
+
+
+def test_what_is_known_about_the_trainings_is_below():
+    """As below the tables of scores: weights of models that were trained on other data, for example."""
+    rows = [ROWS[0], replace(ROWS[1], remarks=["data have changed since"])]
+
+    assert layer_sheet("A title", rows).remarks == ["data have changed since"]
 
 
 def test_a_layer_that_a_task_does_not_use_is_left_empty():
