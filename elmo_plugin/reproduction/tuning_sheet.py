@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.inputs import inputs_of
 from elmo_plugin.reproduction.outcome import Result, TrainingError
-from elmo_plugin.reproduction.results import Row, against, changes, collect
+from elmo_plugin.reproduction.results import Comparison, Row, against, changes, collect
 from elmo_plugin.reproduction.score_sheet import p_text, short
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.training import Run
@@ -111,14 +111,17 @@ def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
     Set the tunings, one a line.
 
     Words and unknown ones (in percent) are those of the development text. A perplexity is that of the mean of both
-    directions, with those of forward and backward behind it. The gain is in points; p is that of `paired_p_value`.
+    directions, with those of forward and backward behind it. The gain is in points, of the seeds that both have, whose
+    number is told; p is that of `paired_p_value`.
     """
-    records = [record(row, bilm) for row in rows]
+    compared = [against(row.scores[BEFORE], row.scores[AFTER]) if row.scores else None for row in rows]
+    records = [record(row, of_row, bilm) for row, of_row in zip(rows, compared)]
     lines = [texts(*both) for both in zip(rows, records)]
     remarks: List[str] = []
-    for row in rows:
+    for row, of_row in zip(rows, compared):
         remarks += row.remarks
         remarks += [remark for of_task in row.scores.values() for remark in of_task.remarks]
+        remarks += [of_row.remark] if of_row and of_row.remark else []
     return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks)
 
 
@@ -142,8 +145,14 @@ def texts(row: TuningRow, numbers: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def record(row: TuningRow, bilm: str) -> Dict[str, Any]:
-    """Return a line for programs: scores in percent, None where nothing is known."""
+def record(row: TuningRow, compared: Optional[Comparison], bilm: str) -> Dict[str, Any]:
+    """
+    Return a line for programs: scores in percent, None where nothing is known.
+
+    # Parameters
+
+    compared : the task's models with the tuned biLM beside those with the untuned one; None where it has none.
+    """
     tuning, scores = row.tuning, {moment: one.score for moment, one in row.scores.items()}
     known: Dict[str, Any] = {"task": tuning.task, "text": tuning.text or "all", "words": None, "unknown_words": None}
     for moment in MOMENTS:
@@ -158,8 +167,7 @@ def record(row: TuningRow, bilm: str) -> Dict[str, Any]:
         score = scores.get(moment)
         known[name] = None if score is None else score.mean
         known[f"{name}_deviation"] = None if score is None or math.isnan(score.deviation) else score.deviation
-    compared = against(row.scores[BEFORE], row.scores[AFTER]) if row.scores else None
-    known["seeds"] = min((len(one.found) for one in row.scores.values()), default=0)
+    known["seeds"] = len(set.intersection(*(set(one.found) for one in row.scores.values()))) if row.scores else 0
     known["gain"] = compared.ours.absolute if compared and compared.ours else None
     known["p_value"] = compared.p_value if compared else None
     return {**known, "seconds": row.seconds, "commit": " ".join(row.commits), "bilm": bilm}

@@ -70,6 +70,27 @@ def test_table_with_results():
     assert (numbers["tuning_seed"], numbers["seconds"], numbers["bilm"]) == (1, 90.0, "bilm")
 
 
+@pytest.mark.parametrize(
+    "before,after,seeds,told",
+    [
+        # a gain of seed 2 alone
+        ({1: 0.80, 2: 0.82}, {2: 0.84, 3: 0.84}, 1, []),
+        # 14 items against 13
+        ({1: 0.80}, {1: 0.84}, 1, ["the data have changed between the two"]),
+    ],
+)
+def test_what_the_gain_and_p_are_of_is_said(before, after, seeds, told):
+    items = {1: some_items([0] * 14)} if told else {}
+    scores = {
+        "before": Row(CELL, before, 60.0, ["a"], items),
+        "after": Row(CELL, after, 60.0, ["a"], {seed: some_items([1] * 13) for seed in items}),
+    }
+    sheet = tuning_sheet("A title", [TuningRow(NER, {}, 90.0, ["a"], scores)], "bilm")
+
+    assert sheet.records[0]["seeds"] == seeds and sheet.records[0]["p_value"] is None
+    assert len(sheet.remarks) == len(told) and all(text in found for text, found in zip(told, sheet.remarks))
+
+
 def test_a_single_sentence_has_no_interval():
     sheet = tuning_sheet("A title", [TuningRow(SRL, {"before": scored(9.0, interval=False)}, None, [], {})], "bilm")
 
