@@ -109,7 +109,7 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
             record.get("commit"),
             validation_metric(config),
             dict(record.get("inputs", {})),
-            " and ".join(filter(None, [cut_short(metrics, config["trainer"]), recovered(record)])),
+            " and ".join(filter(None, [cut_short(metrics, config["trainer"]), recovered(record), unrecorded(record)])),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(
@@ -128,6 +128,11 @@ def recovered(record: Mapping[str, Any]) -> str:
     """Say so where a training was killed and went on."""
     times = len(record.get("recovered", []))
     return f"it was killed {'once' if times == 1 else f'{times} times'} and went on" if times else ""
+
+
+def unrecorded(record: Mapping[str, Any]) -> str:
+    """Say so where nobody wrote down what a training has read: whether that is still the same cannot be told."""
+    return "" if "inputs" in record else "the content of its data, word vectors and biLM was not recorded"
 
 
 def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import pytest
 
@@ -109,8 +109,20 @@ def test_a_training_that_was_killed_says_so(tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     assert outcome.collect(tmp_path / "1").remark == ""
     for times, text in ((1, "it was killed once and went on"), (2, "it was killed 2 times and went on")):
-        (tmp_path / "1" / outcome.RECORD).write_text(json.dumps({"commit": "a", "recovered": ["b"] * times}))
+        record = {"commit": "a", "inputs": {}, "recovered": ["b"] * times}
+        (tmp_path / "1" / outcome.RECORD).write_text(json.dumps(record))
         assert outcome.collect(tmp_path / "1").remark == text
+
+
+@pytest.mark.parametrize("commit", ["a", None])
+def test_a_training_that_nobody_knows_the_data_of_says_so(commit: Optional[str], tmp_path: Path) -> None:
+    """Of an older version, or by hand; at the paper's scale what is read may be addresses alone, which is known."""
+    leave_result(tmp_path / "1", 0.5, commit=commit)
+    if commit is not None:
+        assert outcome.collect(tmp_path / "1").remark == ""
+        (tmp_path / "1" / outcome.RECORD).write_text(json.dumps({"commit": commit, "command": ""}))
+
+    assert outcome.collect(tmp_path / "1").remark == "the content of its data, word vectors and biLM was not recorded"
 
 
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
