@@ -85,7 +85,8 @@ class Plan:
     variables: Mapping[str, str]
     folder: Path
     cache: Optional[Path] = None
-    _names: Dict[Path, str] = field(default_factory=dict)
+    # of these variables: a changed copy of a plan has names of its own
+    _names: Dict[Path, str] = field(default_factory=dict, init=False)
 
     def runs_of(self, cell: Cell) -> List[Run]:
         """The trainings of a cell, one for each seed."""

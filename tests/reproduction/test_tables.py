@@ -1,5 +1,6 @@
 """Running what is missing, with a training that does nothing but leave its result."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,16 @@ def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
     assert time_left([baseline[0], baseline[1]], runs) == ", about 0:10 hours left"
     # 10 minutes, 50 minutes and four times 30
     assert time_left(runs, runs) == ", about 3:00 hours left"
+
+
+def test_a_plan_with_other_variables_has_other_folders(tmp_path):
+    """Also one that was made of another, whose folders are known already."""
+    small = plan(tmp_path)
+    (cell, *_) = small.cells
+    folder = small.runs_of(cell)[0].folder
+    paper = replace(small, variables={**VARIABLES, "SCALE": "paper"})
+
+    assert paper.runs_of(cell)[0].folder != folder == replace(small, seeds=(1,)).runs_of(cell)[0].folder
 
 
 def test_a_full_disk_is_a_failure_that_stops_nothing(tmp_path, trained, monkeypatch):
