@@ -9,9 +9,8 @@ local widths = { builtin: 256, small: 256, medium: 512, original: 1024, "origina
 {
   // The small one of the package: 2 layers, 512 cells, projection 128.
   builtin: bilm("builtin", widths.builtin),
-  // That of the variable BILM: a name, a weight file or the archive of a training.
-  any(dim):: bilm(std.extVar("BILM"), dim),
-  // The same, with a width that is known where BILM is a name and stands in the variable BILM_DIM where it is not.
+  // That of the variable BILM: a name, a weight file or the archive of a training. The width is known where it is a name,
+  // and stands in the variable BILM_DIM where it is not.
   chosen:: bilm(
     std.extVar("BILM"),
     local name = std.extVar("BILM");

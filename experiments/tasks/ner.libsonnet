@@ -1,7 +1,8 @@
 // Named entities as in Peters et al. (2018), supplement A.7: words and characters, two biLSTMs of which the second is
-// narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017).
-// Not as there: the dropout's rate, the patience and the batch are AllenNLP's, since the paper's are not known; the
-// labels are BIOUL. The small scale has wikigold for CoNLL-2003, half the width, vectors of its own for Senna's.
+// narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017). Not
+// as there: the dropout's rate, the patience, the batch and a CRF without scores for a sentence's first and last label
+// are AllenNLP's, since the paper's are not known; the labels are BIOUL. The small scale has wikigold for CoNLL-2003,
+// half the width, vectors of its own for Senna's.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
