@@ -1,9 +1,10 @@
 """What came out on a GPU, as JSON and as tables."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -70,12 +71,16 @@ class Case:
 
 
 def write(cases: Sequence[Case], device: torch.device, folder: Path) -> None:
-    """Write gpu.json and gpu.md into a folder."""
+    """Write gpu.json and gpu.md into a folder. What is not a finite number is null in the first, as JSON has it."""
     described = machine.describe(device)
     folder.mkdir(parents=True, exist_ok=True)
-    report = {"machine": described, "cases": [asdict(case) for case in cases]}
+    report = {"machine": described, "cases": [asdict(case, dict_factory=_strict) for case in cases]}
     (folder / "gpu.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     (folder / "gpu.md").write_text(markdown(cases, described), encoding="utf-8")
+
+
+def _strict(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in pairs}
 
 
 def markdown(cases: Sequence[Case], described: Dict[str, Any]) -> str:

@@ -101,7 +101,7 @@ def read_sentences(path: Union[str, Path], count: int) -> List[Sentence]:
     `TextError` where the file cannot be read or holds no sentence.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8").split("\n")  # not at U+2028 and the like, as in other texts
     except (OSError, UnicodeDecodeError) as error:
         raise TextError(f"{path}: {error}; expected a text in UTF-8, one tokenised sentence a line.") from error
     sentences = [line.split() for line in lines if line.strip()]

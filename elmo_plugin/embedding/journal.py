@@ -127,7 +127,8 @@ class Journal:
 
     def _take(self) -> None:
         self._lock = FileLock(self.folder / _LOCK)
-        if not self._lock.acquire(exclusive=True):
+        if not (self._lock.acquire(exclusive=True) and self._lock.is_in_place):
+            self.close()
             raise OptionsError(f"{self.folder}: another process is writing {self.output.name}. Wait until it ends.")
 
     def _begin_or_go_on(self, resume: bool) -> List[PartSummary]:

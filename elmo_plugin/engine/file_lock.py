@@ -36,6 +36,14 @@ class FileLock:
         return self._descriptor is not None
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether what is locked is still the file of this path; who had the lock before may have removed it."""
+        try:
+            return self._descriptor is not None and os.path.samestat(os.fstat(self._descriptor), os.stat(self._path))
+        except FileNotFoundError:
+            return False
+
+    @property
     def descriptors(self) -> Tuple[int, ...]:
         """For `pass_fds` of `subprocess`: a process that inherits them has the lock too, until it ends."""
         return () if fcntl is None or self._descriptor is None else (self._descriptor,)

@@ -59,11 +59,12 @@ class LexiconEncoder(CharacterCnnEncoder):
         super().check(ids[:, :, WORD_COLUMNS:])
         if self.word_embedding is None or not ids.numel():
             return
-        words = _word_ids(ids)
-        if int(ids[:, :, :WORD_COLUMNS].min()) < 0 or int(words.max()) >= self.word_embedding.shape[0]:
+        words, columns = _word_ids(ids), ids[:, :, :WORD_COLUMNS]
+        size = self.word_embedding.shape[0]
+        if int(columns.min()) < 0 or int(words.max()) >= size:
             raise ShapeError(
-                f"ids of words run to {int(words.max())}, expected 0 to {self.word_embedding.shape[0] - 1} for this "
-                "biLM. Check that the token indexer and the biLM use the same weights."
+                f"ids of words lie between {int(columns.min())} and {int(words.max())}, expected 0 to {size - 1} for "
+                "this biLM. Check that the token indexer and the biLM use the same weights."
             )
 
     def encode(self, ids: torch.Tensor, backend: Optional[Backend] = None) -> torch.Tensor:

@@ -1,6 +1,5 @@
 """Take files out of an archive of AllenNLP in one pass, whatever else is in it."""
 
-import errno
 import shutil
 import tarfile
 from contextlib import contextmanager
@@ -8,10 +7,8 @@ from pathlib import Path
 from typing import Dict, Iterator, Mapping, Optional
 
 from elmo_plugin.engine.errors import EngineError, FormatError
-from elmo_plugin.formats.unpacked_size import check_size
+from elmo_plugin.formats.unpacked_size import check_size, is_of_disk
 
-# What is wrong with the disk is said as it is: it is full, a file may not be that large, it cannot be read.
-_DISK = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 _BLOCK = 1 << 20
 
 
@@ -84,7 +81,7 @@ def _damage_named(where: str) -> Iterator[None]:
     except (EngineError, MemoryError):
         raise
     except Exception as error:  # beside its own: ValueError for numbers in headers, LZMAError, zlib.error, EOFError
-        if isinstance(error, OSError) and error.errno in _DISK:
+        if is_of_disk(error):
             raise
         raise FormatError(f"{where}: damaged archive ({error}).") from error
 

@@ -1,5 +1,6 @@
-"""How much may come out of a packed file: no more than weights can have become smaller, and than there is room for."""
+"""How much may come out of a packed file: no more than weights can have become smaller, and than the disk takes."""
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from elmo_plugin.engine.errors import FormatError
 MAX_RATIO = 100
 # So that a small file of a few words passes.
 ALWAYS_ALLOWED = 1 << 24
+
+# The disk is full, a file may not be that large, it cannot be read.
+_DISK = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def check_size(path: Path, content: int, folder: Path) -> None:
@@ -39,6 +43,11 @@ def check_size(path: Path, content: int, folder: Path) -> None:
 def is_too_much(content: int, stored: int) -> bool:
     """Whether so many bytes of content cannot be weights when this is what is stored of them."""
     return content > max(ALWAYS_ALLOWED, MAX_RATIO * stored)
+
+
+def is_of_disk(error: Exception) -> bool:
+    """Whether an error while something is unpacked is about the disk, and to be said as it is, not about the file."""
+    return isinstance(error, OSError) and error.errno in _DISK
 
 
 def refused(path: Path, found: str) -> FormatError:

@@ -18,7 +18,7 @@ from typing import Iterator, List
 
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.formats.recognise import HDF5, SAFETENSORS, kind_of_bytes
-from elmo_plugin.formats.unpacked_size import check_size, refused
+from elmo_plugin.formats.unpacked_size import check_size, is_of_disk, refused
 
 MAX_MEMBERS = 10_000
 
@@ -51,7 +51,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
     # Raises
 
-    `FormatError` where it is damaged, or would do harm.
+    `FormatError` where it is damaged, or would do harm; `OSError` where the disk is full or broken.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -76,6 +76,8 @@ def _unpack(path: Path, folder: Path) -> None:
     except EngineError:
         raise
     except _DAMAGE as error:
+        if is_of_disk(error):
+            raise
         raise FormatError(
             f"{path}: cannot be read as a zip file ({error}). If it was copied or downloaded, compare its size with "
             "the original's and fetch it again."

@@ -45,7 +45,7 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
 
     # Raises
 
-    `ConfigurationError` where parameters are missing or contradict the weights.
+    `ConfigurationError` where parameters are missing, no sizes, or contradict the weights.
     """
 
     def __init__(
@@ -69,8 +69,10 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         self._weights_name = weights
         self._options: Optional[BiLmOptions] = None
         self._input_map: Optional[nn.Linear] = None
-        if input_size is not None and input_size < 1:
-            raise ConfigurationError(f'"input_size" is {input_size}, expected a whole number of at least 1.')
+        sizes = {"hidden_size": hidden_size, "cell_size": cell_size, "num_layers": num_layers}
+        for name, size in {"input_size": input_size, **sizes}.items():
+            if size is not None and size < 1:
+                raise ConfigurationError(f'elmo_bilm: "{name}" is {size}, expected a whole number of at least 1.')
         if weights is None:
             if input_size is None or hidden_size is None:
                 raise ConfigurationError('elmo_bilm needs "input_size" and "hidden_size", or "weights".')
@@ -86,7 +88,6 @@ class ElmoBiLmEncoder(Seq2SeqEncoder):
         else:
             found = find_weights(weights, serialization_dir=serialization_dir, part=LSTM_ONLY)
             self._options = found.options
-            sizes = {"hidden_size": hidden_size, "cell_size": cell_size, "num_layers": num_layers}
             given = {**sizes, "cell_clip": cell_clip, "projection_clip": projection_clip}
             _check_given({**given, "use_skip_connections": use_skip_connections}, found.options.lstm, weights)
             self._lstm = _stack_of(found, backend)

@@ -60,3 +60,13 @@ def test_files(tmp_path):
     assert "small, 32" in (tmp_path / "out" / "gpu.md").read_text()
     report = json.loads((tmp_path / "out" / "gpu.json").read_text())
     assert [case["results"][0]["name"] for case in report["cases"]] == ["loop", "auto"]
+
+
+def test_what_is_not_finite_is_null(tmp_path):
+    case = cases()[0]
+    case.results = [Result("a", error, 1e-5) for error in (float("nan"), float("inf"), 0.5)]
+
+    gpu_report.write([case], CPU, tmp_path)
+
+    report = json.loads((tmp_path / "gpu.json").read_text(), parse_constant=pytest.fail)
+    assert [result["error"] for result in report["cases"][0]["results"]] == [None, None, 0.5]

@@ -40,9 +40,9 @@ def test_seed_decides():
 
 def test_file(tmp_path):
     path = tmp_path / "text.txt"
-    path.write_text("A b\n\nc\n", encoding="utf-8")
+    path.write_text("A b\n\nc\u2028d\n", encoding="utf-8")
 
-    assert text.read_sentences(path, 3) == [["A", "b"], ["c"], ["A", "b"]]
+    assert text.read_sentences(path, 3) == [["A", "b"], ["c", "d"], ["A", "b"]]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import torch
 from elmo_plugin.embedding.journal import Journal, folder_of
 from elmo_plugin.embedding.part_file import PartSummary, WindowVectors, read_state, read_summary, read_windows
 from elmo_plugin.engine.errors import FormatError, OptionsError
+from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.engine.lstm import LstmState
 
 SETTINGS = {"layers": "all", "dim": 4}
@@ -69,6 +70,22 @@ def test_two_processes_do_not_write_at_once(tmp_path):
     with pytest.raises(OptionsError, match="another process is writing out"):
         Journal(tmp_path / "out", SETTINGS).open(resume=True)
     first.close()
+
+
+def test_a_lock_that_is_removed_by_who_had_it_before_does_not_count(tmp_path, monkeypatch):
+    """The folder of another process is removed between the opening of its lock and the locking."""
+    acquire = FileLock.acquire
+
+    def acquire_late(lock, exclusive, patience=0.0):
+        taken = acquire(lock, exclusive, patience)
+        next((folder_of(tmp_path / "out")).glob("lock")).unlink()
+        return taken
+
+    monkeypatch.setattr(FileLock, "acquire", acquire_late)
+    with pytest.raises(OptionsError, match="another process is writing out"):
+        Journal(tmp_path / "out", SETTINGS).open(resume=False)
+    monkeypatch.undo()
+    Journal(tmp_path / "out", SETTINGS).open(resume=False)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "swapped", "gone"])

@@ -94,6 +94,18 @@ def test_child_that_ends_does_not_give_back_what_its_parent_holds(tmp_path):
     assert FileLock(tmp_path / "lock").acquire(exclusive=True)
 
 
+def test_file_that_is_gone_or_another_one_is_not_in_its_place(tmp_path):
+    path = tmp_path / "lock"
+    lock = FileLock(path)
+    assert not lock.is_in_place
+    assert lock.acquire(exclusive=True) and lock.is_in_place
+
+    path.unlink()
+    assert lock.is_held and not lock.is_in_place
+    path.touch()
+    assert lock.is_held and not lock.is_in_place
+
+
 def test_without_locks_everything_can_be_had(tmp_path, monkeypatch):
     monkeypatch.setattr(file_lock, "fcntl", None)
 

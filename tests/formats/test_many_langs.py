@@ -168,7 +168,10 @@ def test_ids_of_another_kind_are_refused(tmp_path):
         bilm(torch.ones(1, 2, 12, dtype=torch.int64))
     ids = SentenceIds(bilm, weights.vocabulary)([["the"]])
     ids[0, 0, 1] = 99
-    with pytest.raises(ShapeError, match="ids of words run to 99, expected 0 to 10"):
+    with pytest.raises(ShapeError, match="ids of words lie between 0 and 99, expected 0 to 10 "):
+        bilm(ids)
+    ids[0, 0, 1] = -7
+    with pytest.raises(ShapeError, match="ids of words lie between -7 and"):
         bilm(ids)
     with pytest.raises(
         OptionsError, match="has a table of words, whose first words are <bos>, <eos>, <oov>, but the voc"

@@ -1,3 +1,4 @@
+import errno
 import io
 import stat
 import zipfile
@@ -150,6 +151,18 @@ def test_too_many_members_and_too_little_room(tmp_path, temporary, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=10))
     with pytest.raises(FormatError, match="bytes, but only 10 are free in .*temporary. Make room"):
         read_weights(packed)
+
+
+def test_a_full_disk_is_no_damage(tmp_path, temporary, monkeypatch):
+    packed = pack(tmp_path / "x.zip", nlpl(tmp_path / "a"))
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        read_weights(packed)
+    assert not isinstance(caught.value, EngineError)
 
 
 def test_a_password(tmp_path, temporary):

@@ -11,7 +11,7 @@ from allennlp.models.archival import load_archive
 from allennlp.modules.elmo_lstm import ElmoLstm
 from allennlp.modules.seq2seq_encoders import Seq2SeqEncoder
 
-from elmo_plugin.engine import OptionsError, ShapeError, batch_to_ids
+from elmo_plugin.engine import ShapeError, batch_to_ids
 from elmo_plugin.seq2seq_encoders.elmo_bilm import ElmoBiLmEncoder
 from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 from tests import tagging, tiny
@@ -179,7 +179,7 @@ def test_parameters_that_contradict_the_weights_are_refused(weights, parameters,
 
 @pytest.mark.parametrize("name", ["hidden_size", "cell_size", "num_layers"])
 def test_nothing_is_no_size(name):
-    with pytest.raises(OptionsError, match="is 0, expected a whole number of at least 1"):
+    with pytest.raises(ConfigurationError, match=f'elmo_bilm: "{name}" is 0, expected a whole number of at least 1'):
         build(**{"input_size": 4, "hidden_size": 4, name: 0})
 
 
