@@ -28,12 +28,14 @@ def score_items(
 
     # Raises
 
-    `ItemsError` where no metric of the model gives that score by sums over items.
+    `ItemsError` where no metric of the model gives that score by sums over items, or there is no item.
     """
     import torch
     from allennlp.data.batch import Batch
     from allennlp.nn.util import move_to_device
 
+    if not instances:
+        raise ItemsError("no item to score; expected at least one in the part of the data.")
     model.eval()
     model.get_metrics(reset=True)
     recorder = _record(model, score)

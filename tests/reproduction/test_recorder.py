@@ -57,6 +57,11 @@ def test_a_model_without_such_a_metric_is_refused():
         score_items(Answers(CategoricalAccuracy()), "f1", instances((0, 0)), batch_size=1)
 
 
+def test_nothing_to_score_is_refused():
+    with pytest.raises(ItemsError, match="no item to score"):
+        score_items(Answers(CategoricalAccuracy()), "accuracy", [], batch_size=1)
+
+
 def test_a_score_that_is_not_of_these_sums_is_refused():
     class Doubled(CategoricalAccuracy):
         def get_metric(self, reset=False):
