@@ -14,9 +14,9 @@
   },
   // Validate and keep a moving average of the weights, which swings less from epoch to epoch and from seed to seed.
   averaged(decay, warmup={}):: { moving_average: { type: "exponential", decay: decay } + warmup },
-  // Halve the learning rate once more than `patience` epochs bring no gain in `validation_metric`, which is to be large.
-  halved(patience=0):: {
-    learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: patience },
+  // Halve the learning rate behind every epoch that brings no gain in `validation_metric`, which is to be large.
+  halved:: {
+    learning_rate_scheduler: { type: "reduce_on_plateau", factor: 0.5, mode: "max", patience: 0 },
   },
   // Merged into a whole configuration, as all below.
   seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },

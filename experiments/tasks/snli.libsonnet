@@ -2,8 +2,8 @@
 // throughout, ELMo with layer norm; with ELMo dropout behind the attention and L2 on recurrent and other weights too.
 // Not as there: words are spaCy's, and patience and epochs AllenNLP's, since the paper's are not known; words without a
 // vector have random ones; the biLM is as BILM names it (the paper's is fine-tuned: `finetuning/`). The small scale
-// trains on nine tenths of SNLI's development part, a third of the width, less dropout, a higher learning rate, vectors
-// of its own for GloVe; it is scored on SNLI's test part.
+// trains on nine tenths of SNLI's development part, a third of the width, less dropout, a higher learning rate that
+// stays, an average of the weights, vectors of its own for GloVe; it is scored on SNLI's test part.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
@@ -13,13 +13,15 @@ local sizes = {
     hidden: 300,
     dropout: 0.5,
     part: 1000,
-    trainer: trainers.adam(lr=0.0004, epochs=75, patience=5) + trainers.halved(),
+    trainer: trainers.adam(lr=0.0004, epochs=75, patience=5) + trainers.halved,
   },
   small: {
     hidden: 100,
     dropout: 0.3,
     part: 60,
-    trainer: trainers.adam(lr=0.001, epochs=50, patience=5) + trainers.halved(1),
+    // Halving the rate, on so few development pairs, ended trainings early: the baseline's (seed 1) at 63 % of them,
+    // with an average of the weights for it above 68 %.
+    trainer: trainers.adam(lr=0.001, epochs=60, patience=5) + trainers.averaged(0.998),
   },
 };
 function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
