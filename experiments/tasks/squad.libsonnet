@@ -25,7 +25,7 @@ local sizes = {
     filters: 50,
     batch: 32,
     // 600 steps an epoch: the weights of the first ones would weigh too much in the paper's average.
-    trainer: trainers.adam(lr=0.001, epochs=12, patience=2) + trainers.averaged(0.99),
+    trainer: trainers.adam(lr=0.002, epochs=20, patience=3) + trainers.averaged(0.99),
     training: { passage_length_limit: 100, skip_impossible_questions: true },
   },
 };

@@ -3,7 +3,7 @@
 // as there: sentences of more than 100 tokens are kept, sentences without a predicate train too (AllenNLP's reader),
 // the biases of the last layer do not start at 0, and ELMo's dropout is that of AllenNLP's configuration. The small
 // scale has PropBank's English Web Treebank for OntoNotes and a fraction of it, a third of the width, half the layers,
-// Adam for Adadelta, vectors of its own for GloVe.
+// Adam for Adadelta, dropout on embedded words, an average of the weights, vectors of its own for GloVe.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
@@ -16,6 +16,7 @@ local sizes = {
     batch: 80,
     fraction: 1,
     part: null,
+    embedding_dropout: {},
     trainer: trainers.adadelta(epochs=500, patience=200) { grad_clipping: 1.0 },
   },
   small: {
@@ -25,7 +26,9 @@ local sizes = {
     batch: 32,
     fraction: 0.2,
     part: 60,
-    trainer: trainers.adam(lr=0.001, epochs=15, patience=4) { grad_clipping: 1.0 },
+    // On so few sentences: without this and the average the baseline had 52 % F1 on the development part, not 57 (seed 1).
+    embedding_dropout: { embedding_dropout: 0.3 },
+    trainer: trainers.adam(lr=0.001, epochs=30, patience=5) + trainers.averaged(0.995) { grad_clipping: 1.0 },
   },
 };
 function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
@@ -49,7 +52,7 @@ function(where=null, layers="all", lambda=0.001, scale=std.extVar("SCALE"), bilm
       }),
       initializer: { regexes: [["tag_projection_layer.*weight", { type: "orthogonal" }]] },
       regularizer: { regexes: entry.penalties },
-    },
+    } + size.embedding_dropout,
     trainer: size.trainer { validation_metric: "+f1-measure-overall" },
   } + data.of_task(
     data.tasks[scale].srl,
