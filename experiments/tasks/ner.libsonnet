@@ -2,14 +2,18 @@
 // narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017). Not
 // as there: the dropout's rate, the patience, the batch and a CRF without scores for a sentence's first and last label
 // are AllenNLP's, since the paper's are not known; the labels are BIOUL. The small scale has wikigold for CoNLL-2003,
-// half the width, vectors of its own for Senna's.
+// half the width, an average of the weights, vectors of its own for Senna's.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 local vectors = import "../lib/words.libsonnet";
 local sizes = {
-  paper: { hidden: [200, 100], batch: 64, epochs: 75, patience: 25 },
-  small: { hidden: [100, 50], batch: 16, epochs: 30, patience: 8 },
+  paper: { hidden: [200, 100], batch: 64, trainer: trainers.adam(lr=0.001, epochs=75, patience=25) },
+  small: {
+    hidden: [100, 50],
+    batch: 16,
+    trainer: trainers.adam(lr=0.001, epochs=60, patience=8) + trainers.averaged(0.995),
+  },
 };
 function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
   local size = sizes[scale];
@@ -39,9 +43,7 @@ function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=e
       include_start_end_transitions: false,
       regularizer: { regexes: entry.penalties },
     },
-    trainer: trainers.adam(lr=0.001, epochs=size.epochs, patience=size.patience) {
-      validation_metric: "+f1-measure-overall",
-    },
+    trainer: size.trainer { validation_metric: "+f1-measure-overall" },
   } + data.of_task(
     data.tasks[scale].ner,
     {
