@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = Path("experiments")
 SEMCOR = "wsd/semcor"
+# Of the senses alone, with the values they have where they are not given.
+_FOR_SENSES: Dict[str, Any] = {
+    "state": "reset",
+    "backend": "auto",
+    "cuda_device": -1,
+    "train": None,
+    "test": None,
+    "sense_index": None,
+}
 _STATE = "of the senses: where each sentence starts (default: reset); parts of speech always with reset"
 TRAIN, TEST = ("train_*.jsonl.gz", "verbs_train_*.jsonl.gz"), ("test_*.jsonl.gz",)
 
@@ -38,13 +47,13 @@ class ElmoProbes(Subcommand):
             "--sense-index", type=Path, help="WordNet's index.sense, for first senses (default: counts of the training)"
         )
         add("--seed", type=int, default=1, help="of the probes and of the random biLM (default: 1)")
-        add("--state", choices=("reset", "warm"), default="reset", help=_STATE)
-        add("--backend", default="auto", help="of the senses: how the LSTMs are computed (default: auto)")
-        add("--cuda-device", type=int, default=-1, help="GPU for the senses (default: -1, the CPU)")
+        add("--state", choices=("reset", "warm"), help=_STATE)
+        add("--backend", help="of the senses: how the LSTMs are computed (default: auto)")
+        add("--cuda-device", type=int, help="GPU for the senses (default: -1, the CPU)")
         add(
             "--runs", type=Path, default=Path("runs/probes"), help="where results and tables are (default: %(default)s)"
         )
-        subparser.set_defaults(func=probes_from_args)
+        subparser.set_defaults(func=probes_from_args, **_FOR_SENSES)
         return subparser
 
 
@@ -83,15 +92,7 @@ def _refuse_for_senses(args: argparse.Namespace) -> None:
     """Parts of speech are probed by an experiment, which says by itself how."""
     from allennlp.common.checks import ConfigurationError
 
-    defaults = {
-        "state": "reset",
-        "backend": "auto",
-        "cuda_device": -1,
-        "train": None,
-        "test": None,
-        "sense_index": None,
-    }
-    given = [name for name, default in defaults.items() if getattr(args, name) != default]
+    given = [name for name, default in _FOR_SENSES.items() if getattr(args, name) != default]
     if given:
         raise ConfigurationError(
             f"elmo-probes: --{given[0].replace('_', '-')} is for the senses, but only table 6 is asked for. Leave it "

@@ -1,8 +1,7 @@
 """What a weight file is, in a few lines."""
 
-import glob
 from pathlib import Path
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from elmo_plugin.engine.bilm import BiLm
 from elmo_plugin.engine.fingerprint import fingerprint
@@ -36,7 +35,7 @@ def describe(path: Path, weights: WeightSet) -> List[Tuple[str, str]]:
     Heading and text of each line.
     """
     kind, options = kind_of(path), weights.options
-    size = sum(part.stat().st_size for part in _files(kind, path) if part.is_file())
+    size = sum(part.stat().st_size for part in recognise.files_at(path, kind))
     parameters = sum(tensor.numel() for name, tensor in weights.tensors.items() if not _is_extra(name))
     lines = [
         ("source", str(path)),
@@ -56,12 +55,6 @@ def describe(path: Path, weights: WeightSet) -> List[Tuple[str, str]]:
     bilm = BiLm(inference_options(options), state=RESET)
     bilm.load_tensors(weights.tensors, weights.source)
     return lines + [("fingerprint", fingerprint(bilm, weights.vocabulary).hex())]
-
-
-def _files(kind: str, path: Path) -> Iterable[Path]:
-    if kind == recognise.TF_CHECKPOINT:  # the numbers are not in the index, but in the files beside it
-        return path.parent.glob(glob.escape(path.stem) + ".*")
-    return [path] if path.is_file() else path.iterdir()
 
 
 def _is_extra(name: str) -> bool:

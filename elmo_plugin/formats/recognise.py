@@ -1,5 +1,6 @@
 """What a file or a folder holds, told from the bytes of its content: a suffix is only a name."""
 
+import glob
 import re
 import struct
 import zipfile
@@ -136,6 +137,21 @@ def checkpoint_named(path: Path) -> Optional[Path]:
     stem = re.sub(r"\.(meta|data-\d+-of-\d+)$", "", path.name)
     index = path.with_name(f"{stem}.index")
     return index if stem and index.is_file() else None
+
+
+def files_at(path: Path, kind: str) -> List[Path]:
+    """
+    List the files of weights: of a checkpoint those with the numbers too, which are beside its index.
+
+    # Parameters
+
+    path : as `weight_file_in` or `checkpoint_named` returns it.
+    kind : of it, by `kind_of`.
+    """
+    if path.is_file() and kind != TF_CHECKPOINT:
+        return [path]
+    found = path.parent.glob(glob.escape(path.stem) + ".*") if kind == TF_CHECKPOINT else path.iterdir()
+    return [file for file in found if file.is_file()]
 
 
 def _latest(folder: Path, checkpoints: List[Path]) -> Path:

@@ -1,6 +1,5 @@
 """Where the weights are that a user names: a name, a URL, a path, a folder, one of the names of a checkpoint."""
 
-import glob
 from contextlib import suppress
 from pathlib import Path
 from typing import List, Optional, Tuple, Union
@@ -8,7 +7,7 @@ from typing import List, Optional, Tuple, Union
 from elmo_plugin.engine.errors import WeightFileError
 from elmo_plugin.formats import pretrained
 from elmo_plugin.formats.beside import options_beside
-from elmo_plugin.formats.recognise import HDF5, TF_CHECKPOINT, checkpoint_named, kind_of, weight_file_in
+from elmo_plugin.formats.recognise import HDF5, TF_CHECKPOINT, checkpoint_named, files_at, kind_of, weight_file_in
 
 Source = Union[str, Path]
 
@@ -78,10 +77,8 @@ def files_of(source: Source, options_file: Optional[Source] = None) -> List[Path
     found = None if _is_fetched(source) else _weights_at(Path(source).expanduser())
     if found is None:
         return [path for path in given if path.is_file()]
-    files = [found] if found.is_file() else [path for path in found.iterdir() if path.is_file()]
     kind = kind_of(found)
-    if kind == TF_CHECKPOINT:
-        files += found.parent.glob(glob.escape(found.stem) + ".*")
+    files = files_at(found, kind)
     if options_file is None and kind in (HDF5, TF_CHECKPOINT):
         with suppress(WeightFileError):  # whoever reads the weights says so
             files.append(options_beside(found))

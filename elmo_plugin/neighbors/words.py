@@ -13,7 +13,7 @@ from typing import Dict, List, NamedTuple
 import numpy as np
 
 from elmo_plugin.embedding.durable import write_durably
-from elmo_plugin.embedding.part_file import DATE, is_damage, read_array, write_array
+from elmo_plugin.embedding.part_file import DATE, read_array, write_array
 from elmo_plugin.embedding.parts_folder import PartsFolder
 from elmo_plugin.engine.errors import FormatError
 
@@ -76,7 +76,7 @@ def read_words(path: Path) -> WordList:
             return WordList(
                 json.loads(archive.read(_WORDS)), read_array(archive, _COUNTS), read_array(archive, _FIRSTS)
             )
-    except Exception as error:
-        if not (isinstance(error, OSError) or is_damage(error)):
-            raise
+    except MemoryError:
+        raise
+    except Exception as error:  # of the disk, or anything that a damaged archive lets the libraries raise
         raise FormatError(f"{path}: {error}; expected the words of an index. Build it again.") from error
