@@ -9,7 +9,7 @@ from elmo_plugin.formats.atomic import replacing
 DIM = 100
 
 
-def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5, workers: int = 2) -> int:
+def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5, workers: int = 1) -> int:
     """
     Train skip-gram vectors of lower-cased words (word2vec) and write them as lines of text, for AllenNLP's `embedding`.
 
@@ -17,7 +17,8 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
 
     corpus : files, a folder or a pattern; one tokenised sentence a line.
     target : the file; it is there when it is complete.
-    epochs, min_count, workers : of gensim's Word2Vec; with more than one worker vectors differ a little each time.
+    epochs, min_count, workers : of gensim's Word2Vec; with one worker vectors are the same each time, with more they are
+        not, though sooner there.
 
     # Returns
 
