@@ -29,6 +29,10 @@ class ElmoTables(Subcommand):
         for action, function in ((run, run_from_args), (show, show_from_args), (check, check_from_args)):
             _add_cells(action)
             action.set_defaults(func=function)
+        export = actions.add_parser("export", help="copy what a table is computed from, to publish it")
+        _add_cells(export)
+        export.add_argument("--to", type=Path, required=True, help="the folder that can then be the --runs of `show`")
+        export.set_defaults(func=export_from_args)
         items = actions.add_parser("items", help="score each item by a trained model, for the test over items")
         items.add_argument("folder", type=Path, help="of a finished training")
         items.add_argument("--split", choices=("test", "development"), default="test", help="default: %(default)s")
@@ -157,6 +161,21 @@ def show_from_args(args: argparse.Namespace) -> None:
     rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
     for path in report(args.table, rows, args.scale, _bilm_of(args), args.runs / args.scale, Console(), tasks):
         print(path)
+
+
+def export_from_args(args: argparse.Namespace) -> None:
+    """Copy the records of the finished trainings, of all seeds."""
+    from elmo_plugin.reproduction import tunings
+    from elmo_plugin.reproduction.outcome import TrainingError
+    from elmo_plugin.reproduction.records import RecordsError, export
+
+    if args.table == tunings.TABLE:  # its files name tuned biLMs, which are not copied, by their paths
+        sys.exit(f"export is for the trainings of tasks, expected another table than {tunings.TABLE}.")
+    try:
+        copies = export(_plan_of(args, None, _tasks_of(args)), args.to / args.scale)
+    except (RecordsError, TrainingError) as error:
+        sys.exit(str(error))
+    print(f"{len(copies)} trainings in {args.to / args.scale}")
 
 
 def items_from_args(args: argparse.Namespace) -> None:

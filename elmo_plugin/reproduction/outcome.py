@@ -71,6 +71,11 @@ def is_finished(folder: Path) -> bool:
     return (folder / METRICS).exists() and (folder / ARCHIVE).exists()
 
 
+def is_evaluated(folder: Path) -> bool:
+    """Whether a training came to its end and its metrics are there; its weights may have been removed since."""
+    return (folder / METRICS).exists()
+
+
 def is_whole(folder: Path) -> bool:
     """Whether a training came to its end, and its archive with it, which is written last."""
     if not is_finished(folder):

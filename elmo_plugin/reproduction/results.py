@@ -65,7 +65,7 @@ def _row(cell: Cell, plan: Plan) -> Row:
     found: Dict[int, float] = {}
     of_runs: Dict[int, Items] = {}
     remarks = []
-    runs = [run for run in plan.runs_of(cell) if outcome.is_finished(run.folder)]
+    runs = [run for run in plan.runs_of(cell) if outcome.is_evaluated(run.folder)]
     inputs = inputs_of(cell.config, plan.variables) if runs else {}
     for run in runs:
         try:

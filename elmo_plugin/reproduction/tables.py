@@ -36,8 +36,8 @@ class Job(ABC):
 
     @property
     def is_done(self) -> bool:
-        """Whether the training is finished and all is scored."""
-        return outcome.is_finished(self.run.folder) and all(path.exists() for path in self.leaves)
+        """Whether the training is finished and all is scored; its weights are not needed any more."""
+        return outcome.is_evaluated(self.run.folder) and all(path.exists() for path in self.leaves)
 
     @property
     @abstractmethod
@@ -169,13 +169,13 @@ def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:
     """
     seconds: Dict[Path, List[float]] = {}
     for run in runs:
-        if outcome.is_finished(run.folder):
+        if outcome.is_evaluated(run.folder):
             with suppress(TrainingError):  # whoever shows the table says so
                 seconds.setdefault(run.config, []).append(outcome.collect(run.folder).seconds)
     known = [value for values in seconds.values() for value in values]
     if not known:
         return ""
-    coming = [seconds.get(run.config, known) for run in ahead if not outcome.is_finished(run.folder)]
+    coming = [seconds.get(run.config, known) for run in ahead if not outcome.is_evaluated(run.folder)]
     total = sum(sum(values) / len(values) for values in coming)
     minutes = round(total / 60)
     return f", about {minutes // 60}:{minutes % 60:02} hours left"

@@ -82,7 +82,7 @@ def _results(
     run: Run, variables: Mapping[str, str]
 ) -> Tuple[Optional[Result], Dict[str, Dict[str, Any]], Sequence[str]]:
     """What a tuning has left, the perplexities by moment, and what to know about them."""
-    if not outcome.is_finished(run.folder):
+    if not outcome.is_evaluated(run.folder):
         return None, {}, ()
     try:
         result = outcome.collect(run.folder)

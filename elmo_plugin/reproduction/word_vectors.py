@@ -17,8 +17,8 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
 
     corpus : files, a folder or a pattern; one tokenised sentence a line.
     target : the file; it is there when it is complete.
-    epochs, min_count, workers : of gensim's Word2Vec; with one worker vectors are the same each time, with more they are
-        not, though sooner there.
+    epochs, min_count, workers : of gensim's Word2Vec; one worker makes the same vectors each time, several are
+        faster and do not.
 
     # Returns
 

@@ -187,6 +187,29 @@ def test_table_7_for_real(tmp_path, monkeypatch, bilm):
     assert numbers["untuned"] and numbers["tuned"] and numbers["p_value"]
 
 
+def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
+    """Without the trainings, and without their data."""
+    from elmo_plugin.commands.elmo_tables import variables_of
+    from elmo_plugin.reproduction.cells import cells_of
+    from elmo_plugin.reproduction.tables import Plan
+
+    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=None)
+    cells = cells_of("table1", Path("experiments"), ["snli"])
+    plan = Plan(cells, [1], variables_of(named), tmp_path / "runs" / "small")
+    for run_ in (plan.runs_of(cell)[0] for cell in cells):
+        leave_result(run_.folder, 0.75)
+        leave_items(run_.folder, "test", some_items([1, 1, 0, 1]))
+    run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
+    run(monkeypatch, "show", "table1", "--runs", tmp_path / "copies")
+
+    said = capsys.readouterr().out
+    assert f"2 trainings in {tmp_path / 'copies' / 'small'}" in said and "75.0" in said
+    with pytest.raises(SystemExit, match="expected another folder"):
+        run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "runs")
+    with pytest.raises(SystemExit, match="another table than table7"):
+        run(monkeypatch, "export", "table7", "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
+
+
 def test_items_of_a_run(tmp_path, monkeypatch, capsys):
     from elmo_plugin.reproduction import items
 

@@ -48,6 +48,14 @@ def test_a_training_is_finished_when_metrics_and_archive_are_there(tmp_path: Pat
     assert outcome.is_finished(tmp_path)
 
 
+def test_a_training_without_its_weights_is_evaluated(tmp_path: Path) -> None:
+    """As its published copy is; nothing else is."""
+    assert not outcome.is_evaluated(tmp_path)
+    leave_result(tmp_path / "run", 0.5)
+    (tmp_path / "run" / outcome.ARCHIVE).unlink()
+    assert outcome.is_evaluated(tmp_path / "run") and not outcome.is_finished(tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     "number,config,places",
     [

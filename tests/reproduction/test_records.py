@@ -1,0 +1,100 @@
+"""Copies of what trainings have left, without their weights and without the paths of a machine."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from elmo_plugin.reproduction import outcome
+from elmo_plugin.reproduction.cells import cells_of
+from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.records import RecordsError, export
+from elmo_plugin.reproduction.results import collect
+from elmo_plugin.reproduction.tables import Plan, run_missing
+from tests.reproduction.runs import leave_items, leave_result, some_items
+
+EXPERIMENTS = Path("experiments")
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent.parent.parent)
+
+
+def plan_of(folder, seeds=None, data="/my/data"):
+    variables = {"SCALE": "small", "DATA": data, "SST_DATA": f"{data}/sst", "VECTORS": "/my/v.txt", "BILM": "builtin"}
+    return Plan(cells_of("table1", EXPERIMENTS, ["snli"]), seeds, variables, folder, Path("/my/cache"))
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """Two seeds of entailment with and without ELMo; a third one has no scored items."""
+    plan = plan_of(tmp_path / "runs", seeds=(1, 2, 3))
+    for cell, score in zip(plan.cells, (0.8, 0.9)):
+        for run in plan.runs_of(cell):
+            leave_result(run.folder, score + run.seed / 1000, seconds=60)
+            record = {"commit": "abc", "command": run.command_line(), "inputs": {"data": "1"}, "recovered": ["abd"]}
+            (run.folder / outcome.RECORD).write_text(json.dumps(record))
+            if run.seed < 3:
+                leave_items(run.folder, "test", some_items([score > 0.85] * 14))
+    return plan
+
+
+def test_a_table_is_the_same_from_the_copies(trained, tmp_path):
+    copies = export(trained, tmp_path / "copies")
+    before = collect(Plan(trained.cells, (1, 2), trained.variables, trained.folder))
+
+    assert len(copies) == 4 and not any((copy / outcome.ARCHIVE).exists() for copy in copies)
+    assert collect(plan_of(tmp_path / "copies", data="other")) == before
+    assert before[0].found == {1: 0.801, 2: 0.802} and "killed once" in before[0].remarks[0]
+
+
+def test_the_copies_are_trained_no_more(trained, tmp_path):
+    export(trained, tmp_path / "copies")
+    said = []
+
+    assert run_missing(plan_of(tmp_path / "copies", seeds=(1, 2), data="other").jobs(), said.append) == []
+    assert said == ["4 trainings, 4 of them done"]
+
+
+def test_no_path_is_in_a_copy(trained, tmp_path):
+    """Only names of what lies there; the command is one that works from the root of the repository."""
+    copies = export(trained, tmp_path / "copies")
+    texts = [path.read_text() for copy in copies for path in copy.iterdir()]
+
+    assert len(texts) == 16 and not any("/my" in text or str(tmp_path) in text for text in texts)
+    with_elmo = copies[-1]
+    assert json.loads((with_elmo / "config.json").read_text())["train_data_path"].startswith("DATA/nli/")
+    command = outcome.read_object(with_elmo / outcome.RECORD)["command"]
+    start = "SCALE=small DATA=DATA SST_DATA=SST_DATA VECTORS=VECTORS BILM=builtin allennlp train"
+    name = f"{with_elmo.parent.name}/{with_elmo.name}"
+    assert command.startswith(f"{start} experiments/table1/snli_elmo.jsonnet -s {name} --force -o")
+    assert '"CACHE"' in command and '"random_seed": 2' in command
+
+
+def test_a_copy_is_replaced(trained, tmp_path):
+    first, *_ = export(trained, tmp_path / "copies")
+    (first / "items_development.json").write_text("of an earlier training")
+    export(trained, tmp_path / "copies")
+
+    assert sorted(path.name for path in first.iterdir()) == [
+        "config.json",
+        "items_test.json",
+        "metrics.json",
+        "run.json",
+    ]
+
+
+def test_nothing_damaged_is_copied(trained, tmp_path):
+    (trained.runs_of(trained.cells[0])[0].folder / outcome.METRICS).write_text("{")
+    with pytest.raises(TrainingError, match="not the results of a training"):
+        export(trained, tmp_path / "copies")
+
+    assert not (tmp_path / "copies").exists()
+
+
+def test_trainings_are_not_their_own_copies(trained, tmp_path):
+    with pytest.raises(RecordsError, match="expected another folder"):
+        export(trained, tmp_path / "copies" / ".." / "runs")
