@@ -25,8 +25,8 @@ def export(plan: Plan, target: Path) -> List[Path]:
     the weights of the layers by epoch, and `run.json`. `show` makes the table from the copies too, and `run` does not
     train them again.
 
-    Paths of the machine are replaced by what they are of: "DATA", "VECTORS", "CACHE". A biLM that is named by its path
-    keeps it, since it is in the names of its trainings.
+    Paths of the machine are replaced by the names of their variables, "DATA" for example, and that of a cache is left
+    out. A biLM that is named by its path keeps it, since it is in the names of its trainings.
 
     # Parameters
 
@@ -74,8 +74,8 @@ def _copy(run: Run, copy: Path) -> None:
 
 
 def _public(run: Run) -> Run:
-    """The same training as anyone would start it."""
+    """The same training as anyone would start it; a cache of layers changes no number."""
     variables = {name: name if name in _PLACES else value for name, value in run.variables.items()}
-    overrides = {key: "CACHE" if key == CACHE_KEY else value for key, value in run.overrides.items()}
+    overrides = {key: value for key, value in run.overrides.items() if key != CACHE_KEY}
     folder = Path(run.folder.parent.name) / run.folder.name
     return replace(run, folder=folder, variables=variables, overrides=overrides)
