@@ -26,13 +26,12 @@ class ElmoTables(Subcommand):
         run = actions.add_parser("run", help="train what is missing, then print the table")
         show = actions.add_parser("show", help="print what there is")
         check = actions.add_parser("check", help="say which data are missing and where to get them")
-        for action, function in ((run, run_from_args), (show, show_from_args), (check, check_from_args)):
+        export = actions.add_parser("export", help="copy what a table is computed from, to publish it")
+        of_cells = {run: run_from_args, show: show_from_args, check: check_from_args, export: export_from_args}
+        for action, function in of_cells.items():
             _add_cells(action)
             action.set_defaults(func=function)
-        export = actions.add_parser("export", help="copy what a table is computed from, to publish it")
-        _add_cells(export)
         export.add_argument("--to", type=Path, required=True, help="the folder that can then be the --runs of `show`")
-        export.set_defaults(func=export_from_args)
         items = actions.add_parser("items", help="score each item by a trained model, for the test over items")
         items.add_argument("folder", type=Path, help="of a finished training")
         items.add_argument("--split", choices=("test", "development"), default="test", help="default: %(default)s")

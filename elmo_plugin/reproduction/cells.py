@@ -11,6 +11,9 @@ SCALES = ("small", "paper")
 TABLES = ("table1", "table2", "table3", "figure1", "figure2")
 BASELINE = "baseline"
 
+#: variables of the experiments that hold paths of one machine, and are in the name of no training
+PLACES = ("DATA", "SST_DATA", "VECTORS")
+
 #: where the cells of a table are that has some, or all, from another one
 _FOLDERS = {"figure1": ("figure1", "table1"), "figure2": ("table1",)}
 _PERCENT = re.compile(r", (\d+(?:\.\d+)?) % of the training data: ")
@@ -125,8 +128,7 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     Cells of several tables that are the same training have the same name, and an experiment that was changed has a new
     one. A biLM is named by its name or path.
     """
-    places = dict.fromkeys(("DATA", "SST_DATA", "VECTORS"), "")
-    content = resolve(config, {**variables, **places})
+    content = resolve(config, {**variables, **dict.fromkeys(PLACES, "")})
     for seed in ("random_seed", "numpy_seed", "pytorch_seed"):
         content.pop(seed, None)
     content.get("trainer", {}).pop("callbacks", None)

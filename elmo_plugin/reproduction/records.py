@@ -8,11 +8,9 @@ from typing import List
 
 from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME as LAYER_WEIGHTS
 from elmo_plugin.reproduction import items, outcome, recovery
+from elmo_plugin.reproduction.cells import PLACES
 from elmo_plugin.reproduction.tables import CACHE_KEY, Plan
 from elmo_plugin.reproduction.training import Run
-
-#: variables whose values are paths of one machine, which are in no name of a training
-_PLACES = ("DATA", "SST_DATA", "VECTORS")
 
 
 class RecordsError(ValueError):
@@ -39,7 +37,8 @@ def export(plan: Plan, target: Path) -> List[Path]:
 
     # Raises
 
-    `RecordsError` where the target is the folder of the plan itself.
+    `RecordsError` where the target is the folder of the plan itself, or a training with its weights is in the place of
+        a copy.
     `TrainingError` where a training is damaged.
     """
     if target.resolve() == plan.folder.resolve():
@@ -48,8 +47,11 @@ def export(plan: Plan, target: Path) -> List[Path]:
     for job in plan.jobs():
         if job.is_done:
             run = job.run
+            copy = target / run.folder.relative_to(plan.folder)
+            if outcome.is_finished(copy):
+                raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
             outcome.collect(run.folder)  # nothing damaged takes the place of an older copy
-            copies[target / run.folder.relative_to(plan.folder)] = run
+            copies[copy] = run
     for copy, run in copies.items():
         _copy(run, copy)
     return list(copies)
@@ -75,7 +77,7 @@ def _copy(run: Run, copy: Path) -> None:
 
 def _public(run: Run) -> Run:
     """The same training as anyone would start it; a cache of layers changes no number."""
-    variables = {name: name if name in _PLACES else value for name, value in run.variables.items()}
+    variables = {name: name if name in PLACES else value for name, value in run.variables.items()}
     overrides = {key: value for key, value in run.overrides.items() if key != CACHE_KEY}
     folder = Path(run.folder.parent.name) / run.folder.name
     return replace(run, folder=folder, variables=variables, overrides=overrides)

@@ -96,6 +96,15 @@ def test_nothing_damaged_is_copied(trained, tmp_path):
     assert not (tmp_path / "copies").exists()
 
 
+def test_no_training_with_its_weights_is_replaced(trained, tmp_path):
+    elsewhere = tmp_path / "others" / trained.runs_of(trained.cells[1])[0].folder.relative_to(trained.folder)
+    leave_result(elsewhere, 0.7)
+    with pytest.raises(RecordsError, match="is a training with its weights"):
+        export(trained, tmp_path / "others")
+
+    assert list((tmp_path / "others").glob("*/*")) == [elsewhere] and outcome.is_finished(elsewhere)
+
+
 def test_trainings_are_not_their_own_copies(trained, tmp_path):
     with pytest.raises(RecordsError, match="expected another folder"):
         export(trained, tmp_path / "copies" / ".." / "runs")
