@@ -52,12 +52,19 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("table", choices=(*TABLES, tunings.TABLE))
     parser.add_argument("--scale", choices=SCALES, default="small", help="default: small, for open data and two cores")
-    parser.add_argument("--tasks", help="separated by commas; default: all of the table")
+    parser.add_argument("--tasks", type=_names, help="separated by commas; default: all of the table")
     parser.add_argument(
         "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets (default: data)"
     )
     parser.add_argument(
         "--bilm", help="a biLM (default: builtin at the small scale, original, which is the paper's, at its own)"
+    )
+    parser.add_argument(
+        "--tuned",
+        type=_names,
+        default=[],
+        metavar="TASKS",
+        help="of these tasks: first tune the biLM on their text, as table 7 does (default: none)",
     )
     parser.add_argument("--vectors", help=f"word vectors of the small scale (default: {RUNS}/vectors.txt)")
     parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are (default: %(default)s)")
@@ -73,7 +80,7 @@ def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     bilm = _bilm_of(args)
     variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": bilm, "VECTORS": vectors}
     # a name says the width, but not the archive of a tuned biLM, which takes its place
-    if bilm not in pretrained.names() or args.table == tunings.TABLE:
+    if bilm not in pretrained.names() or args.tuned or args.table == tunings.TABLE:
         variables["BILM_DIM"] = str(2 * read_options(bilm)[0].lstm.projection_dim)
     return variables
 
@@ -93,8 +100,8 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _tasks_of(args: argparse.Namespace) -> Optional[List[str]]:
-    return None if args.tasks is None else [task.strip() for task in args.tasks.split(",")]
+def _names(text: str) -> List[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _plan_of(
@@ -102,22 +109,27 @@ def _plan_of(
 ) -> Any:
     from elmo_plugin.engine.errors import EngineError
     from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, cells_of
+    from elmo_plugin.reproduction.cells import CellError, cells_of, check_tasks
     from elmo_plugin.reproduction.tables import Plan
 
     try:
-        common = (seeds, variables_of(args), args.runs / args.scale, cache)
-        if args.table == tunings.TABLE:
+        folder, variables = args.runs / args.scale, variables_of(args)
+        if args.tuned or args.table == tunings.TABLE:
             tunings.check_bilm(_bilm_of(args))
-            return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), *common)
-        return Plan(cells_of(args.table, EXPERIMENTS, tasks), *common)
+        if args.table == tunings.TABLE:
+            if args.tuned:
+                sys.exit(f"--tuned is for the other tables: {tunings.TABLE} has each task with both biLMs.")
+            return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), seeds, variables, folder, cache)
+        check_tasks(args.table, args.tuned, [cell.task for cell in cells_of(args.table, EXPERIMENTS)])
+        tuned = tunings.tuned_bilms(EXPERIMENTS, args.tuned, variables, folder) if args.tuned else {}
+        return Plan(cells_of(args.table, EXPERIMENTS, tasks), seeds, variables, folder, cache, tuned)
     except (CellError, EngineError) as error:  # the second one is about the biLM
         sys.exit(str(error))
 
 
 def check_from_args(args: argparse.Namespace) -> None:
     """List the cells, or report missing data; the exit code is 1 where there are any."""
-    plan = _plan_of(args, None, _tasks_of(args))
+    plan = _plan_of(args, None, args.tasks)
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
@@ -132,7 +144,7 @@ def run_from_args(args: argparse.Namespace) -> None:
 
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
-    plan = _plan_of(args, range(1, args.seeds + 1), _tasks_of(args), args.cache)
+    plan = _plan_of(args, range(1, args.seeds + 1), args.tasks, args.cache)
     problems = _problems(plan)
     if problems:
         _stop(problems, args.scale)
@@ -152,26 +164,24 @@ def show_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.reproduction.results import collect
     from elmo_plugin.reproduction.tuning_sheet import collect_tunings
 
-    tasks, plan = _tasks_of(args), _plan_of(args, None, None)
+    plan = _plan_of(args, None, None)
     try:
-        check_tasks(args.table, tasks, [task for task, _ in plan.experiments()])
+        check_tasks(args.table, args.tasks, [task for task, _ in plan.experiments()])
     except CellError as error:
         sys.exit(str(error))
     rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
-    for path in report(args.table, rows, args.scale, _bilm_of(args), args.runs / args.scale, Console(), tasks):
+    bilm, folder, tuned = _bilm_of(args), args.runs / args.scale, sorted(set(args.tuned))
+    for path in report(args.table, rows, args.scale, bilm, folder, Console(), args.tasks, tuned):
         print(path)
 
 
 def export_from_args(args: argparse.Namespace) -> None:
     """Copy the records of the finished trainings, of all seeds."""
-    from elmo_plugin.reproduction import tunings
     from elmo_plugin.reproduction.outcome import TrainingError
     from elmo_plugin.reproduction.records import RecordsError, export
 
-    if args.table == tunings.TABLE:  # its files name tuned biLMs, which are not copied, by their paths
-        sys.exit(f"export is for the trainings of tasks, expected another table than {tunings.TABLE}.")
     try:
-        copies = export(_plan_of(args, None, _tasks_of(args)), args.to / args.scale)
+        copies = export(_plan_of(args, None, args.tasks), args.to / args.scale)
     except (RecordsError, TrainingError) as error:
         sys.exit(str(error))
     print(f"{len(copies)} trainings in {args.to / args.scale}")

@@ -30,6 +30,7 @@ def report(
     folder: Path,
     console: Console,
     tasks: Optional[Sequence[str]] = None,
+    tuned: Sequence[str] = (),
 ) -> List[Path]:
     """
     Print what there is, and write it as Markdown, CSV, LaTeX and PNG; why there is no picture is printed too.
@@ -38,15 +39,19 @@ def report(
 
     rows : `TuningRow` of table 7, which has no picture, and `Row` of all others.
     tasks : to print; all are written.
+    tuned : the tasks on whose text the biLM is tuned.
 
     # Returns
 
     The files, which have the name of the table and, but for the built-in biLM, that of the biLM, with a digest of its
-    path where it is a file.
+    path where it is a file, and of the tasks for which it is tuned.
     """
-    sheet.show(_sheet(table, [row for row in rows if tasks is None or row.task in tasks], scale, bilm), console)
-    made = _sheet(table, rows, scale, bilm)
-    name = table if bilm == pretrained.BUILTIN else f"{table}-{_name_of(bilm)}"
+    chosen = [row for row in rows if tasks is None or row.task in tasks]
+    sheet.show(_sheet(table, chosen, scale, bilm, tuned), console)
+    made = _sheet(table, rows, scale, bilm, tuned)
+    name = "-".join(
+        [table, *([] if bilm == pretrained.BUILTIN else [_name_of(bilm)]), *(["tuned", *tuned] if tuned else [])]
+    )
     paths = sheet.write(made, folder, name)
     if table == TABLE:
         return paths
@@ -66,8 +71,8 @@ def _name_of(bilm: str) -> str:
     return f"{re.sub(_NO_NAME, '_', Path(bilm).name)[:_LONGEST]}-{digest}"
 
 
-def _sheet(table: str, rows: Sequence[Any], scale: str, bilm: str) -> Sheet:
-    title = f"{table}, {scale} scale, biLM {bilm}"
+def _sheet(table: str, rows: Sequence[Any], scale: str, bilm: str, tuned: Sequence[str]) -> Sheet:
+    title = f"{table}, {scale} scale, biLM {bilm}" + (f", tuned for {', '.join(tuned)}" if tuned else "")
     if table == TABLE:
         return tuning_sheet(f"{title}: perplexity of the development text, mean (forward, backward)", rows, bilm)
     if table == "figure2":

@@ -30,6 +30,7 @@ class Row:
     commits : of the package in these runs, each once, as far as they are known.
     items : by seed what the model makes of each item, as far as it was asked.
     remarks : what to know about these runs before their scores are believed.
+    is_tuned : whether they have the biLM as it is tuned on the task's text.
     """
 
     cell: Cell
@@ -38,6 +39,7 @@ class Row:
     commits: Sequence[str] = ()
     items: Mapping[int, Items] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    is_tuned: bool = False
 
     @property
     def task(self) -> str:
@@ -66,7 +68,7 @@ def _row(cell: Cell, plan: Plan) -> Row:
     of_runs: Dict[int, Items] = {}
     remarks = []
     runs = [run for run in plan.runs_of(cell) if outcome.is_evaluated(run.folder)]
-    inputs = inputs_of(cell.config, plan.variables) if runs else {}
+    inputs = inputs_of(cell.config, plan.variables_of(cell)) if runs else {}
     for run in runs:
         try:
             result = outcome.collect(run.folder)
@@ -82,7 +84,7 @@ def _row(cell: Cell, plan: Plan) -> Row:
         remarks += [f"{run.name}: {remark}" for remark in told if remark]
     seconds = sum(one.seconds for one in results.values()) / len(results) if results else None
     commits = sorted({one.commit for one in results.values() if one.commit is not None})
-    return Row(cell, found, seconds, commits, of_runs, remarks)
+    return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None)
 
 
 def changes(result: Result, inputs: Mapping[str, str], folder: Path) -> str:

@@ -29,7 +29,8 @@ def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
     Set the cells of a table, one a line.
 
     A gain is over the baseline of the same task in the same table, in points; the errors are those of the baseline
-    that are gone, in percent of them; p is that of `paired_p_value`; the weights are those that are trained.
+    that are gone, in percent of them; p is that of `paired_p_value`; the weights are those that are trained. A cell
+    whose biLM is tuned on the task's text says so.
     """
     compared = compare(rows)
     remarks = [remark for one in compared for remark in (*one.row.remarks, one.remark) if remark]
@@ -41,7 +42,7 @@ def texts(compared: Comparison) -> List[str]:
     row, ours, papers = compared.row, compared.ours, compared.papers
     return [
         row.cell.task,
-        row.cell.variant,
+        f"{row.cell.variant}, tuned" if row.is_tuned else row.cell.variant,
         row.cell.split,
         str(row.score or ""),
         str(len(row.found) or ""),
@@ -80,6 +81,7 @@ def record(compared: Comparison, bilm: str) -> Dict[str, Any]:
         "seconds": row.seconds,
         "commit": " ".join(row.commits),
         "bilm": None if row.cell.is_baseline else bilm,
+        "is_tuned": row.is_tuned,
     }
 
 

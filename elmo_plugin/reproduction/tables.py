@@ -78,6 +78,8 @@ class Plan:
     variables : of the experiments.
     folder : of all runs, of all tables.
     cache : where the layers of a frozen biLM are kept for all runs; None for no cache.
+    tuned : by task the job, in the same folder, that tunes the biLM on its text: the task's cells with ELMo have the
+        tuned one. The variables then have the width of its vectors, BILM_DIM.
     """
 
     cells: Sequence[Cell]
@@ -85,30 +87,62 @@ class Plan:
     variables: Mapping[str, str]
     folder: Path
     cache: Optional[Path] = None
+    tuned: Mapping[str, Job] = field(default_factory=dict)
     # of these variables: a changed copy of a plan has names of its own
     _names: Dict[Path, str] = field(default_factory=dict, init=False)
 
+    def tuning_of(self, cell: Cell) -> Optional[Job]:
+        """What tunes the biLM of a cell; None where it is taken as it is, or the cell has none."""
+        return None if cell.is_baseline else self.tuned.get(cell.task)
+
+    def variables_of(self, cell: Cell) -> Mapping[str, str]:
+        """The variables of a cell's experiment: those of the plan, and the biLM that is tuned for it."""
+        tuning = self.tuning_of(cell)
+        if tuning is None:
+            return self.variables
+        return {**self.variables, "BILM": str((tuning.run.folder / outcome.ARCHIVE).absolute())}
+
     def runs_of(self, cell: Cell) -> List[Run]:
         """The trainings of a cell, one for each seed."""
-        if cell.config not in self._names:
-            self._names[cell.config] = f"{cell.task}-{fingerprint(cell.config, self.variables)}"
-        home = self.folder / self._names[cell.config]
+        home = self.folder / self._name_of(cell)
         overrides = kept([] if cell.is_baseline else [{"type": "elmo_layer_weights"}])
         if self.cache is not None and not cell.is_baseline:
             overrides[CACHE_KEY] = str(self.cache)
         seeds = self.seeds
         if seeds is None:
             seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
-        return [Run(cell.config, seed, home / str(seed), self.variables, overrides) for seed in seeds]
+        return [Run(cell.config, seed, home / str(seed), self.variables_of(cell), overrides) for seed in seeds]
+
+    def _name_of(self, cell: Cell) -> str:
+        """Of a cell's trainings; a tuned biLM is in it by where its tuning is in the folder, which may be moved."""
+        if cell.config not in self._names:
+            tuning = self.tuning_of(cell)
+            tuned = {} if tuning is None else {"BILM": tuning.run.folder.relative_to(self.folder).as_posix()}
+            self._names[cell.config] = f"{cell.task}-{fingerprint(cell.config, {**self.variables, **tuned})}"
+        return self._names[cell.config]
 
     def experiments(self) -> List[Tuple[str, Path]]:
         """The configurations, each with its task."""
-        return [(cell.task, cell.config) for cell in self.cells]
+        tunings = [(task, job.run.config) for task, job in self._used().items()]
+        return [*tunings, *((cell.task, cell.config) for cell in self.cells)]
 
-    def jobs(self, needs: Optional[Path] = None) -> List[Job]:
-        """Each training once, with the part of the data that its cell scores; `needs` is that of all of them."""
-        by_folder = {run.folder: (run, cell.split) for cell in self.cells for run in self.runs_of(cell)}
-        return [ItemsJob(run, split, needs) for run, split in by_folder.values()]
+    def jobs(self) -> List[Job]:
+        """The tunings, and each training once."""
+        return [*self._used().values(), *self.trainings()]
+
+    def trainings(self) -> List[Job]:
+        """Each training once, with the part of the data that its cell scores."""
+        by_folder: Dict[Path, Job] = {}
+        for cell in self.cells:
+            tuning = self.tuning_of(cell)
+            needs = None if tuning is None else tuning.run.folder
+            by_folder.update({run.folder: ItemsJob(run, cell.split, needs) for run in self.runs_of(cell)})
+        return list(by_folder.values())
+
+    def _used(self) -> Dict[str, Job]:
+        """The tunings that a cell has need of."""
+        tasks = {cell.task for cell in self.cells if not cell.is_baseline}
+        return {task: job for task, job in self.tuned.items() if task in tasks}
 
 
 def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
@@ -120,7 +154,10 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
 
     What failed.
     """
-    left = [job for job in jobs if not job.is_done]
+    needed = {job.needs for job in jobs if not job.is_done}
+    left = [
+        job for job in jobs if not job.is_done or (job.run.folder in needed and not outcome.is_finished(job.run.folder))
+    ]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
     elsewhere: List[Path] = []

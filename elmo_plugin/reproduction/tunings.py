@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
@@ -16,6 +16,8 @@ TABLE = "table7"
 FOLDER = "finetuning"
 #: of every tuning; the tasks are trained with several
 SEED = 1
+#: of a task with several texts that on which the biLM of its model is tuned
+_TEXTS = {"squad": "contexts"}
 #: what predicts the text: the biLM from which a tuning starts, and the tuned one
 BEFORE, AFTER = "before", "after"
 
@@ -61,6 +63,25 @@ def tunings_of(experiments: Path, tasks: Optional[Sequence[str]] = None) -> List
     return [one for one in found if not tasks or one.task in tasks]
 
 
+def tuned_bilms(
+    experiments: Path, tasks: Sequence[str], variables: Mapping[str, str], folder: Path
+) -> Dict[str, "PerplexityJob"]:
+    """
+    Return what tunes the biLM on the text of each of these tasks, as `Plan.tuned`; of questions on the paragraphs.
+
+    # Parameters
+
+    experiments, tasks : as in `tunings_of`.
+    variables, folder : as in `Plan`.
+
+    # Raises
+
+    `CellError` where a task's text is the subject of no experiment.
+    """
+    chosen = [one for one in tunings_of(experiments, tasks) if one.text == _TEXTS.get(one.task, "")]
+    return {one.task: PerplexityJob(run_of(one, variables, folder)) for one in chosen}
+
+
 def _read(path: Path) -> Optional[Tuning]:
     numbers = _PERPLEXITIES.search(path.read_text(encoding="utf-8"))
     if numbers is None:
@@ -89,6 +110,12 @@ class PerplexityJob(Job):
         for bilm, path in zip(bilms, self.leaves):
             if not path.exists():
                 training.score_text(self.run, bilm, path, keep_open=keep_open)
+
+
+def run_of(tuning: Tuning, variables: Mapping[str, str], folder: Path) -> Run:
+    """The training that tunes the biLM; `variables` and `folder` as in `Plan`."""
+    name = f"{FOLDER}-{tuning.config.stem}-{fingerprint(tuning.config, variables)}"
+    return Run(tuning.config, SEED, folder / name / str(SEED), variables)
 
 
 def perplexities_of(run: Run, moment: str) -> Path:
@@ -121,23 +148,20 @@ class TuningPlan:
 
     def run_of(self, tuning: Tuning) -> Run:
         """The training that tunes the biLM."""
-        name = f"{FOLDER}-{tuning.config.stem}-{fingerprint(tuning.config, self.variables)}"
-        return Run(tuning.config, SEED, self.folder / name / str(SEED), self.variables)
+        return run_of(tuning, self.variables, self.folder)
 
     def task_plan(self, tuning: Tuning, moment: str) -> Plan:
         """The trainings of the task's model with the biLM before or after the tuning; none where it has no model."""
-        # By its whole path, which is in the name of the task's training.
-        tuned = (self.run_of(tuning).folder / outcome.ARCHIVE).absolute()
-        bilm = self.variables["BILM"] if moment == BEFORE else str(tuned)
         cells = [] if tuning.cell is None else [tuning.cell]
-        return Plan(cells, self.seeds, {**self.variables, "BILM": bilm}, self.folder, self.cache)
+        tuned = {} if moment == BEFORE else {tuning.task: PerplexityJob(self.run_of(tuning))}
+        return Plan(cells, self.seeds, self.variables, self.folder, self.cache, tuned)
 
     def jobs(self) -> List[Job]:
         """All trainings, the tunings first."""
         jobs: List[Job] = [PerplexityJob(self.run_of(tuning)) for tuning in self.tunings]
         for tuning in self.tunings:
-            jobs += self.task_plan(tuning, BEFORE).jobs()
-            jobs += self.task_plan(tuning, AFTER).jobs(needs=self.run_of(tuning).folder)
+            for moment in (BEFORE, AFTER):
+                jobs += self.task_plan(tuning, moment).trainings()
         return jobs
 
 

@@ -95,7 +95,7 @@ def test_a_bilm_that_is_not_there(tmp_path, monkeypatch):
 def test_a_bilm_is_the_same_however_its_path_is_given(tmp_path, monkeypatch, bilm):
     from elmo_plugin.commands.elmo_tables import variables_of
 
-    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=str(bilm))
+    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=str(bilm), tuned=[])
     relative = os.path.relpath(bilm)
     found = [variables_of(argparse.Namespace(**{**vars(named), "bilm": name})) for name in (str(bilm), relative)]
 
@@ -136,6 +136,22 @@ def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, 
     assert line in text
     assert "92.22" in capsys.readouterr().out
     assert {path.suffix for path in (tmp_path / "runs" / "small").glob("table1.*")} >= {".md", ".csv", ".tex"}
+
+
+def test_tuned_bilms_come_first(tmp_path, monkeypatch):
+    """Their data and their softmax are looked at before anything is trained, and tasks that there are not refused."""
+    tiny.write(tmp_path / "tiny")
+    arguments = ["table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "srl", "--tuned"]
+    for tasks, more, message in (
+        ("srl, ner", [], "srl/ewt_verbal/train"),
+        ("srl,pos", [], r"table1 has no task \['pos'\]"),
+        ("coref", [], r"table7 has no task \['coref'\]"),
+        ("srl", ["--bilm", tmp_path / "tiny"], "tiny comes without a softmax"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run(monkeypatch, "check", *arguments, tasks, *more)
+    with pytest.raises(SystemExit, match="--tuned is for the other tables"):
+        run(monkeypatch, "show", "table7", "--tuned", "ner", "--runs", tmp_path / "runs")
 
 
 @pytest.fixture
@@ -193,7 +209,7 @@ def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
     from elmo_plugin.reproduction.cells import cells_of
     from elmo_plugin.reproduction.tables import Plan
 
-    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=None)
+    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=None, tuned=[])
     cells = cells_of("table1", Path("experiments"), ["snli"])
     plan = Plan(cells, [1], variables_of(named), tmp_path / "runs" / "small")
     for run_ in (plan.runs_of(cell)[0] for cell in cells):
@@ -206,8 +222,6 @@ def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
     assert f"2 trainings in {tmp_path / 'copies' / 'small'}" in said and "75.0" in said
     with pytest.raises(SystemExit, match="expected another folder"):
         run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "runs")
-    with pytest.raises(SystemExit, match="another table than table7"):
-        run(monkeypatch, "export", "table7", "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
 
 
 def test_items_of_a_run(tmp_path, monkeypatch, capsys):

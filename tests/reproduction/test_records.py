@@ -13,6 +13,7 @@ from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.records import RecordsError, export
 from elmo_plugin.reproduction.results import collect
 from elmo_plugin.reproduction.tables import Plan, run_missing
+from elmo_plugin.reproduction.tunings import TuningPlan, tuned_bilms, tunings_of
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path("experiments")
@@ -73,6 +74,30 @@ def test_no_path_is_in_a_copy(trained, tmp_path):
     name = f"{with_elmo.parent.name}/{with_elmo.name}"
     assert command.startswith(f"{start} experiments/table1/snli_elmo.jsonnet -s {name} --force -o")
     assert "cache" not in command and '"random_seed": 2' in command
+
+
+def test_tunings_are_copied_with_their_perplexities(tmp_path):
+    """Of table 7, and of a table whose tasks have tuned biLMs: by where they are in the folder of the trainings."""
+    variables = {**plan_of(tmp_path).variables, "BILM_DIM": "256"}
+    of_tunings = TuningPlan(tunings_of(EXPERIMENTS, ["ner"]), (1,), variables, tmp_path / "runs")
+    tuning, *tasks = of_tunings.jobs()
+    for job in (tuning, *tasks):
+        leave_result(job.run.folder, 0.9)
+    for path in tuning.leaves:
+        path.write_text("{}")
+    for job in tasks:
+        leave_items(job.run.folder, "test", some_items([1]))
+    tuned = tuned_bilms(EXPERIMENTS, ["ner"], variables, tmp_path / "runs")
+    of_cells = Plan(cells_of("table1", EXPERIMENTS, ["ner"]), (1,), variables, tmp_path / "runs", tuned=tuned)
+
+    copies = export(of_tunings, tmp_path / "copies")
+    again = export(of_cells, tmp_path / "copies")
+
+    assert [len(list(copy.iterdir())) for copy in copies] == [5, 4, 4] and again == [copies[0], copies[2]]
+    assert {"perplexity_before.json", "perplexity_after.json"} < {path.name for path in copies[0].iterdir()}
+    bilm = json.loads((copies[2] / "config.json").read_text())["dataset_reader"]["token_indexers"]["bilm"]["weights"]
+    assert tmp_path / "runs" / bilm == tuning.run.folder / outcome.ARCHIVE
+    assert not any(str(tmp_path) in path.read_text() for copy in copies for path in copy.iterdir())
 
 
 def test_a_copy_is_replaced(trained, tmp_path):

@@ -1,5 +1,6 @@
 """A table or a figure in every form."""
 
+import csv
 import re
 import sys
 from pathlib import Path
@@ -74,3 +75,15 @@ def test_files_of_one_name_have_tables_of_their_own(tmp_path):
 
     assert names[0] == "table1-original.md" and len(set(names)) == 4
     assert all(name.startswith("table1-model.tar.gz-") for name in names[1:3]) and len(names[3]) < 100
+
+
+def test_a_tuned_bilm_is_in_the_title_and_in_the_names_of_the_files(tmp_path):
+    console = Console(record=True, width=200)
+    rows = [*ROWS, Row(Cell(Path("x"), "snli", "elmo", "test"), {1: 0.6}, is_tuned=True)]
+
+    markdown, table, *_ = report("table1", rows, "small", "builtin", tmp_path, console, tuned=["snli", "sst"])
+
+    assert markdown.name == "table1-tuned-snli-sst.md"
+    assert "biLM builtin, tuned for snli, sst: percent" in markdown.read_text()
+    assert "| snli | elmo, tuned | test |" in markdown.read_text() and "| ner | elmo | test |" in markdown.read_text()
+    assert [line["is_tuned"] for line in csv.DictReader(table.open())] == ["False", "True"]

@@ -110,7 +110,7 @@ def test_what_is_finished_is_collected(tmp_path):
     leave_result(run.folder, 0.0, seconds=75.0, commit="b")
     for moment, mean in (("before", 8.0), ("after", 4.0)):
         (run.folder / f"perplexity_{moment}.json").write_text(json.dumps(scored(mean)))
-    first = plan.task_plan(ner, "before").jobs()[0].run
+    first = plan.task_plan(ner, "before").trainings()[0].run
     leave_result(first.folder, 0.5, commit="a")
     leave_items(first.folder, "test", some_items([1, 0]))
 

@@ -1,6 +1,7 @@
 """Table 7: what is tuned, what is trained with it, and what becomes of failures."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,10 @@ pytest.importorskip("allennlp")
 
 from elmo_plugin.formats import read_weights, write_weights
 from elmo_plugin.reproduction import tables
-from elmo_plugin.reproduction.cells import CellError
+from elmo_plugin.reproduction.cells import CellError, cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
-from elmo_plugin.reproduction.tables import run_missing
-from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tunings_of
+from elmo_plugin.reproduction.tables import Plan, run_missing
+from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tuned_bilms, tunings_of
 from tests import tiny
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
@@ -36,6 +37,7 @@ def done(monkeypatch):
 
     def train(run, keep_open):
         steps.append((run.name, run.variables["BILM"]))
+        shutil.rmtree(run.folder, ignore_errors=True)
         leave_result(run.folder, 0.8)
 
     def score_text(run, bilm, output, keep_open):
@@ -132,17 +134,86 @@ def test_a_tuning_that_fails_stops_only_what_needs_it(tmp_path, done, monkeypatc
 
 
 def test_the_task_with_the_untuned_bilm_is_the_training_of_table_1(tmp_path):
-    from elmo_plugin.reproduction.cells import cells_of
-    from elmo_plugin.reproduction.tables import Plan
-
     whole = plan(tmp_path)
     (elmo,) = [cell for cell in cells_of("table1", EXPERIMENTS, ["ner"]) if not cell.is_baseline]
     table1 = Plan([elmo], (1, 2), VARIABLES, tmp_path)
 
-    ours = whole.task_plan(whole.tunings[0], "before").jobs()
+    ours = whole.task_plan(whole.tunings[0], "before").trainings()
     assert [job.run.folder for job in ours] == [run.folder for run in table1.runs_of(elmo)]
-    tuned = whole.task_plan(whole.tunings[0], "after").jobs()
+    tuned = whole.task_plan(whole.tunings[0], "after").trainings()
     assert not {job.run.folder for job in ours} & {job.run.folder for job in tuned}
+    table1 = Plan([elmo], (1, 2), VARIABLES, tmp_path, tuned=tuned_bilms(EXPERIMENTS, ["ner"], VARIABLES, tmp_path))
+    assert [job.run.folder for job in tuned] == [run.folder for run in table1.runs_of(elmo)]
+
+
+def tuned_plan(folder, table="table3", tasks=("snli",), seeds=(1,)):
+    bilms = tuned_bilms(EXPERIMENTS, list(tasks), VARIABLES, folder)
+    return Plan(cells_of(table, EXPERIMENTS, ["snli", "srl"]), seeds, VARIABLES, folder, tuned=bilms)
+
+
+def test_a_table_of_tasks_with_a_tuned_bilm(tmp_path, done):
+    """The biLM is tuned first, once for all cells of its task; another task has it as it is, a baseline has none."""
+    whole = tuned_plan(tmp_path, "table2")
+    tuned = str(whole.tuned["snli"].run.folder / "model.tar.gz")
+
+    assert run_missing(whole.jobs(), print) == []
+
+    assert done[:3] == [
+        ("finetuning/snli, seed 1", "bilm.tar.gz"),
+        ("perplexity_before", "bilm.tar.gz"),
+        ("perplexity_after", tuned),
+    ]
+    of_snli, of_srl = ({name: bilm for name, bilm in done[3:] if task in name} for task in ("snli", "srl"))
+    assert set(of_srl.values()) == {"bilm.tar.gz"} and len(of_srl) == len(of_snli) == 4
+    assert of_snli.pop("table2/snli_baseline, seed 1") == "bilm.tar.gz"
+    assert set(of_snli.values()) == {tuned}
+    assert ("snli", EXPERIMENTS / "finetuning" / "snli.jsonnet") in whole.experiments()
+
+
+def test_names_of_trainings_with_a_tuned_bilm_hold_no_path(tmp_path):
+    """And differ from those with the biLM as it is, but for the baseline's."""
+    here, there, untuned = (
+        tuned_plan(tmp_path / name, "table1", tasks)
+        for name, tasks in (("a", ["snli"]), ("b", ["snli"]), ("a", ["srl"]))
+    )
+    names = [[plan.runs_of(cell)[0].folder.parent.name for cell in plan.cells[:2]] for plan in (here, there, untuned)]
+
+    assert names[0] == names[1] != names[2]
+    assert names[0][0] == names[2][0] and names[0][1] != names[2][1]
+
+
+def test_a_tuning_of_no_cell_is_not_run(tmp_path):
+    assert [job.run.config.parent.name for job in tuned_plan(tmp_path, tasks=["ner"]).jobs()] == ["table3"] * 6
+    baseline = Plan(
+        [cell for cell in cells_of("table1", EXPERIMENTS, ["snli"]) if cell.is_baseline],
+        (1,),
+        VARIABLES,
+        tmp_path,
+        tuned=tuned_bilms(EXPERIMENTS, ["snli"], VARIABLES, tmp_path),
+    )
+    assert [job.run.config.stem for job in baseline.jobs()] == ["snli_baseline"]
+
+
+def test_questions_have_the_bilm_that_is_tuned_on_their_paragraphs(tmp_path):
+    tuned = tuned_bilms(EXPERIMENTS, ["squad", "ner"], VARIABLES, tmp_path)
+    assert {task: job.run.config.stem for task, job in tuned.items()} == {"ner": "ner", "squad": "squad_contexts"}
+    with pytest.raises(CellError, match="no task .'coref'."):
+        tuned_bilms(EXPERIMENTS, ["coref"], VARIABLES, tmp_path)
+
+
+def test_a_tuned_bilm_whose_weights_are_gone_is_tuned_again_where_it_is_needed(tmp_path, done):
+    """As where its records alone were copied: not for what is finished, but for another seed."""
+    first = tuned_plan(tmp_path)
+    run_missing(first.jobs(), print)
+    (first.tuned["snli"].run.folder / "model.tar.gz").unlink()
+    before = len(done)
+    assert run_missing(first.jobs(), print) == [] and len(done) == before
+
+    assert run_missing(tuned_plan(tmp_path, seeds=(1, 2)).jobs(), print) == []
+
+    steps = [name for name, _ in done[before:]]
+    assert steps[:3] == ["finetuning/snli, seed 1", "perplexity_before", "perplexity_after"]
+    assert len(steps) == 3 + 6 and all(name.endswith("seed 2") for name in steps[3:])
 
 
 def test_the_cache_is_for_the_task_alone(tmp_path):
