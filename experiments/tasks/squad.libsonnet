@@ -15,7 +15,6 @@ local sizes = {
   paper: {
     hidden: { elmo: 90, baseline: 100 },
     filters: 100,
-    batch: 45,
     // Equal numbers make the decay constant from the first step on.
     trainer: trainers.adadelta(epochs=24, eps=1e-8) + trainers.averaged(0.999, { numerator: 1.0, denominator: 1.0 }),
     training: {},
@@ -23,8 +22,7 @@ local sizes = {
   small: {
     hidden: { elmo: 60, baseline: 60 },
     filters: 50,
-    batch: 32,
-    // 600 steps an epoch: the weights of the first ones would weigh too much in the paper's average.
+    // 530 steps an epoch: the weights of the first ones would weigh too much in the paper's average.
     trainer: trainers.adam(lr=0.002, epochs=20, patience=3) + trainers.averaged(0.99),
     training: { passage_length_limit: 100, skip_impossible_questions: true },
   },
@@ -73,4 +71,4 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
     },
     fraction,
     size.training,
-  ) + trainers.buckets(size.batch, ["passage"]) + trainers.seeds(1)
+  ) + trainers.buckets(45, ["passage"]) + trainers.seeds(1)
