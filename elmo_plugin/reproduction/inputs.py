@@ -1,15 +1,20 @@
 """What a training reads, by its content: the names in a configuration do not say what is behind them."""
 
 import hashlib
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Mapping
 
+from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats.tar_members import is_tar, take_out
 from elmo_plugin.reproduction.cells import resolve
 from elmo_plugin.reproduction.data_sets import WEIGHTS, WORD_VECTORS, found_at, named_in
 
 _KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 _BLOCK = 1 << 20
+#: in the archive of a training
+_WEIGHTS = "weights.th"
 
 
 def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
@@ -23,7 +28,8 @@ def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
     """
     contents: Dict[str, List[str]] = {}
     for key, name in sorted(set(named_in(resolve(config, variables)))):
-        digests = [_digest(path, *_state(path)) for path in _files_of(key, name)]
+        digest = _digest_of_weights if key == WEIGHTS else _digest
+        digests = [digest(path, *_state(path)) for path in _files_of(key, name)]
         contents.setdefault(_KINDS.get(key, "data"), []).extend(digests)
     return {kind: _hash("".join(digests).encode()).hexdigest() for kind, digests in contents.items() if digests}
 
@@ -55,6 +61,20 @@ def _digest(path: Path, size: int, modified: int) -> str:
         for block in iter(lambda: file.read(_BLOCK), b""):
             digest.update(block)
     return digest.hexdigest()
+
+
+@lru_cache(maxsize=None)
+def _digest_of_weights(path: Path, size: int, modified: int) -> str:
+    """Of an archive that of its weights: the rest says where and when they were trained, and changes each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        weights = Path(folder) / _WEIGHTS
+        try:
+            if is_tar(path):
+                take_out(path, {_WEIGHTS: weights}, str(path))
+                return _digest(weights, *_state(weights))
+        except FormatError:  # whoever reads the weights says so
+            pass
+    return _digest(path, size, modified)
 
 
 def _hash(content: bytes = b"") -> hashlib.blake2b:

@@ -1,5 +1,7 @@
 """What a training reads, by its content."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,31 @@ def test_what_is_not_there_is_not_compared(variables, tmp_path):
 
 def test_addresses_are_not_fetched(variables):
     assert set(of({**variables, "SCALE": "paper"})) == {"biLM"}
+
+
+def archive(folder, weights, config="{}", modified=0):
+    """As AllenNLP makes one."""
+    folder.mkdir(exist_ok=True)
+    with tarfile.open(folder / "model.tar.gz", "w:gz") as members:
+        for name, content in (("config.json", config.encode()), ("weights.th", weights)):
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(content), modified
+            members.addfile(member, io.BytesIO(content))
+    return {"BILM": str(folder / "model.tar.gz"), "BILM_DIM": "256"}
+
+
+def test_of_an_archive_its_weights_count(variables, tmp_path):
+    """A biLM that is tuned again, elsewhere, is the same where its weights are."""
+    first = of({**variables, **archive(tmp_path / "a", b"1")})
+    again = of({**variables, **archive(tmp_path / "b", b"1", '{"data": "elsewhere"}', modified=1)})
+    other = of({**variables, **archive(tmp_path / "c", b"2")})
+
+    assert changed(first, again) == [] and changed(first, other) == ["biLM"]
+
+
+def test_a_damaged_archive_counts_too(variables, tmp_path):
+    named = {**variables, **archive(tmp_path / "a", bytes(range(256)) * 40)}
+    first = of(named)
+    (tmp_path / "a" / "model.tar.gz").write_bytes((tmp_path / "a" / "model.tar.gz").read_bytes()[:-40])
+
+    assert changed(first, of(named)) == ["biLM"]
