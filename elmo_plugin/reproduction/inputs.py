@@ -2,6 +2,7 @@
 
 import hashlib
 import tempfile
+import zipfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Mapping
@@ -71,10 +72,19 @@ def _digest_of_weights(path: Path, size: int, modified: int) -> str:
         try:
             if is_tar(path):
                 take_out(path, {_WEIGHTS: weights}, str(path))
-                return _digest(weights, *_state(weights))
-        except FormatError:  # whoever reads the weights says so
+                return _digest_of_tensors(weights)
+        except (FormatError, zipfile.BadZipFile):  # whoever reads the weights says so
             pass
     return _digest(path, size, modified)
+
+
+def _digest_of_tensors(path: Path) -> str:
+    """Of a file of PyTorch's, whose folder inside has the name of the file that it was first written to."""
+    if not zipfile.is_zipfile(path):  # before PyTorch 1.6
+        return _digest(path, *_state(path))
+    with zipfile.ZipFile(path) as members:
+        parts = [(name.partition("/")[2], members.read(name)) for name in members.namelist()]
+    return _hash("".join(f"{name} {_hash(content).hexdigest()} " for name, content in parts).encode()).hexdigest()
 
 
 def _hash(content: bytes = b"") -> hashlib.blake2b:

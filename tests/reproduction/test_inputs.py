@@ -5,6 +5,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import torch
 
 pytest.importorskip("allennlp")
 
@@ -94,11 +95,17 @@ def archive(folder, weights, config="{}", modified=0):
     return {"BILM": str(folder / "model.tar.gz"), "BILM_DIM": "256"}
 
 
+def weights(path, value):
+    torch.save({"a": torch.full((3,), value)}, path)
+    return path.read_bytes()
+
+
 def test_of_an_archive_its_weights_count(variables, tmp_path):
     """A biLM that is tuned again, elsewhere, is the same where its weights are."""
-    first = of({**variables, **archive(tmp_path / "a", b"1")})
-    again = of({**variables, **archive(tmp_path / "b", b"1", '{"data": "elsewhere"}', modified=1)})
-    other = of({**variables, **archive(tmp_path / "c", b"2")})
+    first = of({**variables, **archive(tmp_path / "a", weights(tmp_path / "one.th", 1.0))})
+    again = archive(tmp_path / "b", weights(tmp_path / "again.th", 1.0), '{"data": "elsewhere"}', modified=1)
+    again = of({**variables, **again})
+    other = of({**variables, **archive(tmp_path / "c", weights(tmp_path / "one.th", 2.0))})
 
     assert changed(first, again) == [] and changed(first, other) == ["biLM"]
 
