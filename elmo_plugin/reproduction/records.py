@@ -12,7 +12,10 @@ from elmo_plugin.reproduction import items, outcome, recovery
 from elmo_plugin.reproduction.cells import PLACES
 from elmo_plugin.reproduction.tables import CACHE_KEY, Job, Plan
 from elmo_plugin.reproduction.training import Run
-from elmo_plugin.reproduction.tunings import TuningPlan
+from elmo_plugin.reproduction.tunings import PerplexityJob, TuningPlan
+
+#: what of perplexities is the path of a biLM or of a text
+_NAMES = ("weights", "text")
 
 
 class RecordsError(ValueError):
@@ -26,8 +29,8 @@ def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
     `run` does not train them again.
 
     Paths of the machine are replaced by the names of their variables, "DATA" for example, that of a tuned biLM by where
-    it is in the plan's folder, and that of a cache is left out. Another biLM that is named by its path keeps it, since
-    it is in the names of its trainings.
+    it is in the plan's folder; those of a cache, and of what perplexities are of, are left out. Another biLM that is
+    named by its path keeps it, since it is in the names of its trainings.
 
     # Parameters
 
@@ -65,10 +68,14 @@ def _copy(job: Job, copy: Path, folder: Path) -> None:
         shutil.rmtree(copy)
     copy.mkdir(parents=True)
     # Items of either part: another table may score the other one.
-    scored = {*job.leaves, *(items.path_of(run.folder, split) for split in outcome.PREFIXES)}
+    scored = (items.path_of(run.folder, split) for split in outcome.PREFIXES)
     for path in (run.folder / outcome.METRICS, run.folder / LAYER_WEIGHTS, *scored):
         if path.exists():
             shutil.copyfile(path, copy / path.name)
+    if isinstance(job, PerplexityJob):
+        for path in job.leaves:
+            numbers = {key: value for key, value in outcome.read_object(path).items() if key not in _NAMES}
+            (copy / path.name).write_text(json.dumps(numbers, indent=2), encoding="utf-8")
     public = _public(run, folder)
     recovery.configure(copy, public.config, public.variables, public.changes())
     if (run.folder / outcome.RECORD).exists():

@@ -84,7 +84,7 @@ def test_tunings_are_copied_with_their_perplexities(tmp_path):
     for job in (tuning, *tasks):
         leave_result(job.run.folder, 0.9)
     for path in tuning.leaves:
-        path.write_text("{}")
+        path.write_text(json.dumps({"weights": str(tmp_path), "text": [str(tmp_path)], "words": 5}))
     for job in tasks:
         leave_items(job.run.folder, "test", some_items([1]))
     tuned = tuned_bilms(EXPERIMENTS, ["ner"], variables, tmp_path / "runs")
@@ -95,6 +95,7 @@ def test_tunings_are_copied_with_their_perplexities(tmp_path):
 
     assert [len(list(copy.iterdir())) for copy in copies] == [5, 4, 4] and again == [copies[0], copies[2]]
     assert {"perplexity_before.json", "perplexity_after.json"} < {path.name for path in copies[0].iterdir()}
+    assert json.loads((copies[0] / "perplexity_after.json").read_text()) == {"words": 5}
     bilm = json.loads((copies[2] / "config.json").read_text())["dataset_reader"]["token_indexers"]["bilm"]["weights"]
     assert tmp_path / "runs" / bilm == tuning.run.folder / outcome.ARCHIVE
     assert not any(str(tmp_path) in path.read_text() for copy in copies for path in copy.iterdir())
