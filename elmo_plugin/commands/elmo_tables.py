@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
@@ -105,35 +105,46 @@ def _names(text: str) -> List[str]:
 
 
 def _plan_of(
-    args: argparse.Namespace, seeds: Optional[Sequence[int]], tasks: Optional[Sequence[str]], cache: Any = None
+    args: argparse.Namespace,
+    seeds: Optional[Sequence[int]],
+    tasks: Optional[Sequence[str]],
+    cache: Optional[Path] = None,
 ) -> Any:
     from elmo_plugin.engine.errors import EngineError
     from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, cells_of, check_tasks
+    from elmo_plugin.reproduction.cells import CellError, cells_of
     from elmo_plugin.reproduction.tables import Plan
 
     try:
         folder, variables = args.runs / args.scale, variables_of(args)
-        if args.tuned or args.table == tunings.TABLE:
-            tunings.check_bilm(_bilm_of(args))
         if args.table == tunings.TABLE:
             if args.tuned:
                 sys.exit(f"--tuned is for the other tables: {tunings.TABLE} has each task with both biLMs.")
             return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), seeds, variables, folder, cache)
-        check_tasks(args.table, args.tuned, [cell.task for cell in cells_of(args.table, EXPERIMENTS)])
-        tuned = tunings.tuned_bilms(EXPERIMENTS, args.tuned, variables, folder) if args.tuned else {}
+        tuned = _tuned(args, variables, folder)
         return Plan(cells_of(args.table, EXPERIMENTS, tasks), seeds, variables, folder, cache, tuned)
     except (CellError, EngineError) as error:  # the second one is about the biLM
         sys.exit(str(error))
 
 
+def _tuned(args: argparse.Namespace, variables: Mapping[str, str], folder: Path) -> Dict[str, Any]:
+    from elmo_plugin.reproduction import tunings
+    from elmo_plugin.reproduction.cells import CellError, cells_of, check_tasks
+
+    if args.tuned and args.table == "figure1":
+        sys.exit("--tuned is not for figure1: the biLM would have read all of the text that its points have a part of.")
+    try:
+        check_tasks(args.table, args.tuned, [cell.task for cell in cells_of(args.table, EXPERIMENTS)])
+        return tunings.tuned_bilms(EXPERIMENTS, args.tuned, variables, folder)
+    except CellError as error:
+        raise CellError(f"--tuned {','.join(args.tuned)}: {error}") from error
+
+
 def check_from_args(args: argparse.Namespace) -> None:
-    """List the cells, or report missing data; the exit code is 1 where there are any."""
+    """List the experiments, or report what is missing; the exit code is 1 where there is any."""
     plan = _plan_of(args, None, args.tasks)
-    problems = _problems(plan)
-    if problems:
-        _stop(problems, args.scale)
-    print(f"all data of {len(plan.experiments())} cells are there, or public:")
+    _stop_where_something_is_missing(plan, args)
+    print(f"all data of {len(plan.experiments())} experiments are there, or public:")
     for _, config in plan.experiments():
         print(f"  {config}")
 
@@ -145,9 +156,7 @@ def run_from_args(args: argparse.Namespace) -> None:
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
     plan = _plan_of(args, range(1, args.seeds + 1), args.tasks, args.cache)
-    problems = _problems(plan)
-    if problems:
-        _stop(problems, args.scale)
+    _stop_where_something_is_missing(plan, args)
     failures = run_missing(plan.jobs(), print)
     show_from_args(args)
     if failures:
@@ -178,11 +187,12 @@ def show_from_args(args: argparse.Namespace) -> None:
 def export_from_args(args: argparse.Namespace) -> None:
     """Copy the records of the finished trainings, of all seeds."""
     from elmo_plugin.reproduction.outcome import TrainingError
+    from elmo_plugin.reproduction.recorder import ItemsError
     from elmo_plugin.reproduction.records import RecordsError, export
 
     try:
         copies = export(_plan_of(args, None, args.tasks), args.to / args.scale)
-    except (RecordsError, TrainingError) as error:
+    except (RecordsError, TrainingError, ItemsError) as error:
         sys.exit(str(error))
     print(f"{len(copies)} trainings in {args.to / args.scale}")
 
@@ -211,16 +221,20 @@ def vectors_from_args(args: argparse.Namespace) -> None:
         sys.exit(str(error))
 
 
-def _problems(plan: Any) -> Dict[str, List[str]]:
-    from elmo_plugin.reproduction.data_sets import missing, missing_programs
+def _stop_where_something_is_missing(plan: Any, args: argparse.Namespace) -> None:
+    from elmo_plugin.engine.errors import EngineError
+    from elmo_plugin.reproduction import data_sets, tunings
+    from elmo_plugin.reproduction.cells import CellError
 
+    try:
+        if args.tuned or args.table == tunings.TABLE:
+            tunings.check_bilm(_bilm_of(args))
+    except (CellError, EngineError) as error:
+        sys.exit(str(error))
     problems: Dict[str, Dict[str, None]] = {}
     for task, config in plan.experiments():
-        problems.setdefault(task, {}).update(dict.fromkeys(missing_programs(task) + missing(config, plan.variables)))
-    return {task: list(names) for task, names in problems.items() if names}
-
-
-def _stop(problems: Dict[str, List[str]], scale: str) -> None:
-    from elmo_plugin.reproduction.data_sets import report
-
-    sys.exit(report(problems, scale))
+        missing = data_sets.missing_programs(task) + data_sets.missing(config, plan.variables)
+        problems.setdefault(task, {}).update(dict.fromkeys(missing))
+    found = {task: list(names) for task, names in problems.items() if names}
+    if found:
+        sys.exit(data_sets.report(found, args.scale))

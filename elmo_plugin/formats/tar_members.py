@@ -4,7 +4,7 @@ import shutil
 import tarfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Dict, Iterator, Mapping, Optional
+from typing import IO, Dict, Iterator, Mapping, Optional
 
 from elmo_plugin.engine.errors import EngineError, FormatError
 from elmo_plugin.formats.unpacked_size import check_size, is_of_disk
@@ -64,13 +64,28 @@ def take_out(archive: Path, targets: Mapping[str, Path], where: str, limit: Opti
 
 def read_member(archive: Path, name: str, limit: int) -> Optional[bytes]:
     """The first `limit` bytes of a member; None where there is none of that name. The archive is one by `is_tar`."""
+    with opened(archive, name) as source:
+        return None if source is None else source.read(limit)
+
+
+@contextmanager
+def opened(archive: Path, name: str) -> Iterator[Optional[IO[bytes]]]:
+    """
+    Open a member; None where there is none of that name. The archive is one by `is_tar`.
+
+    # Raises
+
+    `FormatError` where it is damaged, as far as it is read; so is whatever else is raised while the member is open.
+    """
     with _damage_named(str(archive)), tarfile.open(archive) as members:
-        for member in members:
-            source = members.extractfile(member) if _name_of(member) == name and member.isfile() else None
+        found = (member for member in members if _name_of(member) == name and member.isfile())
+        member = next(found, None)
+        source = None if member is None else members.extractfile(member)
+        try:
+            yield source
+        finally:
             if source is not None:
-                with source:
-                    return source.read(limit)
-    return None
+                source.close()
 
 
 @contextmanager

@@ -35,7 +35,7 @@ SOURCES: Dict[str, str] = {
     "snli": "SNLI is public and fetched by its address.",
     "sst": (
         "The Stanford Sentiment Treebank is public (https://nlp.stanford.edu/sentiment) and fetched by its address; "
-        "table 7 reads its trees from SST_DATA: train.txt, dev.txt and test.txt."
+        "the biLM is tuned on trees from SST_DATA: train.txt, dev.txt and test.txt."
     ),
 }
 SMALL = (

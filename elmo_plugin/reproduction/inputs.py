@@ -1,14 +1,14 @@
 """What a training reads, by its content: the names in a configuration do not say what is behind them."""
 
 import hashlib
-import tempfile
 import zipfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Mapping
 
 from elmo_plugin.engine.errors import FormatError
-from elmo_plugin.formats.tar_members import is_tar, take_out
+from elmo_plugin.formats.tar_members import is_tar, opened
 from elmo_plugin.reproduction.cells import resolve
 from elmo_plugin.reproduction.data_sets import WEIGHTS, WORD_VECTORS, found_at, named_in
 
@@ -66,25 +66,23 @@ def _digest(path: Path, size: int, modified: int) -> str:
 
 @lru_cache(maxsize=None)
 def _digest_of_weights(path: Path, size: int, modified: int) -> str:
-    """Of an archive that of its weights: the rest says where and when they were trained, and changes each time."""
-    with tempfile.TemporaryDirectory() as folder:
-        weights = Path(folder) / _WEIGHTS
-        try:
-            if is_tar(path):
-                take_out(path, {_WEIGHTS: weights}, str(path))
-                return _digest_of_tensors(weights)
-        except (FormatError, zipfile.BadZipFile):  # whoever reads the weights says so
-            pass
+    """Of an archive that of its tensors: the rest says where and when they were trained, and changes each time."""
+    with suppress(FormatError):  # whoever reads the weights says what is wrong with them
+        if is_tar(path):
+            with opened(path, _WEIGHTS) as file:
+                if file is not None and zipfile.is_zipfile(file):
+                    return _digest_of_tensors(zipfile.ZipFile(file))
     return _digest(path, size, modified)
 
 
-def _digest_of_tensors(path: Path) -> str:
-    """Of a file of PyTorch's, whose folder inside has the name of the file that it was first written to."""
-    if not zipfile.is_zipfile(path):  # before PyTorch 1.6
-        return _digest(path, *_state(path))
-    with zipfile.ZipFile(path) as members:
-        parts = [(name.partition("/")[2], members.read(name)) for name in members.namelist()]
-    return _hash("".join(f"{name} {_hash(content).hexdigest()} " for name, content in parts).encode()).hexdigest()
+def _digest_of_tensors(members: zipfile.ZipFile) -> str:
+    """Of what PyTorch writes: a folder, named after the file that it was first written to, with tensors and names."""
+    digests = []
+    for member in members.namelist():
+        name = member.partition("/")[2]
+        if name == "data.pkl" or name.startswith("data/"):
+            digests.append(f"{name} {_hash(members.read(member)).hexdigest()}")
+    return _hash("\n".join(digests).encode()).hexdigest()
 
 
 def _hash(content: bytes = b"") -> hashlib.blake2b:

@@ -145,6 +145,8 @@ def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:
     last, best = metrics.get("epoch"), metrics.get("best_epoch")
     if last is None or best is None or last + 1 < trainer.get("num_epochs", math.inf):
         return ""
+    if last == 0:  # a single one was asked for, as where a biLM is tuned
+        return ""
     if last - best >= (trainer.get("patience") or 1):
         return ""
     return f"the best of {last + 1} epochs is number {best + 1}: more might do better"

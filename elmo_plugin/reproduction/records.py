@@ -12,7 +12,7 @@ from elmo_plugin.reproduction import items, outcome, recovery
 from elmo_plugin.reproduction.cells import PLACES
 from elmo_plugin.reproduction.tables import CACHE_KEY, Job, Plan
 from elmo_plugin.reproduction.training import Run
-from elmo_plugin.reproduction.tunings import PerplexityJob, TuningPlan
+from elmo_plugin.reproduction.tunings import PerplexityJob, TuningPlan, read_perplexities
 
 #: what of perplexities is the path of a biLM or of a text
 _NAMES = ("weights", "text")
@@ -28,9 +28,9 @@ def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
     or perplexities, the weights of the layers by epoch, and `run.json`. `show` makes the table from the copies too, and
     `run` does not train them again.
 
-    Paths of the machine are replaced by the names of their variables, "DATA" for example, that of a tuned biLM by where
-    it is in the plan's folder; those of a cache, and of what perplexities are of, are left out. Another biLM that is
-    named by its path keeps it, since it is in the names of its trainings.
+    Paths of the machine are replaced by names, "DATA" for example, "RUNS" for the folder of all runs; those of a cache,
+    and of what perplexities are of, are left out. A biLM that is named by a path elsewhere keeps it, since it is in the
+    names of its trainings.
 
     # Parameters
 
@@ -45,7 +45,7 @@ def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
 
     `RecordsError` where the target is the folder of the plan itself, or a training with its weights is in the place of
         a copy.
-    `TrainingError` where a training is damaged.
+    `TrainingError` or `ItemsError` where a training or what it has scored is damaged: nothing is copied then.
     """
     if target.resolve() == plan.folder.resolve():
         raise RecordsError(f"{target}: the trainings themselves are there, expected another folder for the copies.")
@@ -55,18 +55,30 @@ def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
             copy = target / job.run.folder.relative_to(plan.folder)
             if outcome.is_finished(copy):
                 raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
-            outcome.collect(job.run.folder)  # nothing damaged takes the place of an older copy
+            _check(job)
             copies[copy] = job
     for copy, job in copies.items():
-        _copy(job, copy, plan.folder)
+        part = copy.with_name(f"{copy.name}.part")
+        for old in (part, copy):
+            if old.exists():
+                shutil.rmtree(old)
+        part.mkdir(parents=True)
+        _copy(job, part, plan.folder)
+        part.rename(copy)
     return list(copies)
+
+
+def _check(job: Job) -> None:
+    outcome.collect(job.run.folder)
+    for split in outcome.PREFIXES:
+        items.read(job.run.folder, split)
+    if isinstance(job, PerplexityJob):
+        for path in job.leaves:
+            read_perplexities(path)
 
 
 def _copy(job: Job, copy: Path, folder: Path) -> None:
     run = job.run
-    if copy.exists():
-        shutil.rmtree(copy)
-    copy.mkdir(parents=True)
     # Items of either part: another table may score the other one.
     scored = (items.path_of(run.folder, split) for split in outcome.PREFIXES)
     for path in (run.folder / outcome.METRICS, run.folder / LAYER_WEIGHTS, *scored):
@@ -84,9 +96,10 @@ def _copy(job: Job, copy: Path, folder: Path) -> None:
 
 
 def _public(run: Run, folder: Path) -> Run:
-    """The same training as anyone would start it in the folder of runs; a cache of layers changes no number."""
+    """The same training as anyone would start it; a cache of layers changes no number."""
     variables = {name: name if name in PLACES else value for name, value in run.variables.items()}
+    runs = Path("RUNS") / folder.name
     with suppress(ValueError):  # which says that the biLM is not below the folder
-        variables["BILM"] = Path(variables["BILM"]).relative_to(folder.absolute()).as_posix()
+        variables["BILM"] = str(runs / Path(variables["BILM"]).relative_to(folder.absolute()))
     overrides = {key: value for key, value in run.overrides.items() if key != CACHE_KEY}
-    return replace(run, folder=run.folder.relative_to(folder), variables=variables, overrides=overrides)
+    return replace(run, folder=runs / run.folder.relative_to(folder), variables=variables, overrides=overrides)

@@ -1,11 +1,11 @@
 """Collect what there is of a table, and compare it with its baselines."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 
+from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.reproduction import items, outcome
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.inputs import changed, inputs_of
@@ -15,6 +15,7 @@ from elmo_plugin.reproduction.outcome import Result, TrainingError
 from elmo_plugin.reproduction.scores import Score, error_reduction, score
 from elmo_plugin.reproduction.significance import paired_p_value
 from elmo_plugin.reproduction.tables import Plan
+from elmo_plugin.reproduction.training import Run
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def _row(cell: Cell, plan: Plan) -> Row:
     of_runs: Dict[int, Items] = {}
     remarks = []
     runs = [run for run in plan.runs_of(cell) if outcome.is_evaluated(run.folder)]
-    inputs = inputs_of(cell.config, plan.variables_of(cell)) if runs else {}
+    tuning = plan.tuning_of(cell)
+    if tuning is not None and runs and outcome.is_evaluated(tuning.run.folder):
+        remarks += remarks_of(tuning.run)
     for run in runs:
         try:
             result = outcome.collect(run.folder)
@@ -80,24 +83,28 @@ def _row(cell: Cell, plan: Plan) -> Row:
         results[run.seed], found[run.seed] = result, scored
         if of_run is not None:
             of_runs[run.seed] = of_run
-        told = [changes(result, inputs, run.folder), result.remark]
-        remarks += [f"{run.name}: {remark}" for remark in told if remark]
+        remarks += remarks_of(run, result)
     seconds = sum(one.seconds for one in results.values()) / len(results) if results else None
     commits = sorted({one.commit for one in results.values() if one.commit is not None})
-    return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None)
+    return Row(cell, found, seconds, commits, of_runs, remarks, tuning is not None)
 
 
-def changes(result: Result, inputs: Mapping[str, str], folder: Path) -> str:
+def remarks_of(run: Run, result: Optional[Result] = None) -> List[str]:
     """
-    Say what a training has read that is no longer what it was; empty where there is nothing.
+    Say what to know about a finished training before its numbers are believed: above all what it has read that is no
+    longer what it was.
 
     # Parameters
 
-    inputs : what it would read now, as `inputs_of` says it.
-    folder : of the training.
+    result : what it has left; None where that is not yet read.
     """
-    others = changed(result.inputs, inputs)
-    return f"{' and '.join(others)} have changed since. To train again remove {folder}" if others else ""
+    try:
+        result = outcome.collect(run.folder) if result is None else result
+        others = changed(result.inputs, inputs_of(run.config, run.variables))
+    except (TrainingError, EngineError) as error:  # the second one is about the biLM
+        return [f"{run.name}: {error}"]
+    old = f"{' and '.join(others)} have changed since. To train again remove {run.folder}" if others else ""
+    return [f"{run.name}: {remark}" for remark in (old, result.remark) if remark]
 
 
 @dataclass(frozen=True)

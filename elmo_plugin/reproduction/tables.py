@@ -8,6 +8,7 @@ from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
+from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.reproduction import items, outcome, training
 from elmo_plugin.reproduction.cells import Cell, fingerprint
@@ -111,7 +112,8 @@ class Plan:
         seeds = self.seeds
         if seeds is None:
             seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
-        return [Run(cell.config, seed, home / str(seed), self.variables_of(cell), overrides) for seed in seeds]
+        variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
+        return [Run(cell.config, seed, home / str(seed), variables, overrides, is_tuned) for seed in seeds]
 
     def _name_of(self, cell: Cell) -> str:
         """Of a cell's trainings; a tuned biLM is in it by where its tuning is in the folder, which may be moved."""
@@ -148,25 +150,24 @@ class Plan:
 def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
     """
     Train what has no result yet, and score it; what another process is at is left to it, and a failure stops nothing
-    else but what needs it.
+    else but what needs it. A biLM is tuned again where its weights are gone or damaged and a training needs them.
 
     # Returns
 
     What failed.
     """
-    needed = {job.needs for job in jobs if not job.is_done}
-    left = [
-        job for job in jobs if not job.is_done or (job.run.folder in needed and not outcome.is_finished(job.run.folder))
-    ]
+    needs = {job.needs for job in jobs if job.needs is not None and not outcome.is_evaluated(job.run.folder)}
+    broken = {folder for folder in needs if outcome.is_evaluated(folder) and not outcome.is_whole(folder)}
+    left = [job for job in jobs if not job.is_done or job.run.folder in broken]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
     elsewhere: List[Path] = []
     for number, job in enumerate(left):
         run = job.run
-        if job.needs in elsewhere:
-            say(f"{run.name}: waits for {job.needs}, which another process is at")
+        if job.needs in needs and job.needs in elsewhere:
+            say(f"{run.name}: needs {job.needs}, which another process is at: run again when that is done")
             continue
-        if job.needs is not None and not outcome.is_finished(job.needs):
+        if job.needs in needs and not outcome.is_finished(job.needs):
             failures.append(f"{run.name}: needs {job.needs}, where no training is finished")
             continue
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
@@ -176,14 +177,19 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                 say(f"{run.name}: another process is at it")
                 elsewhere.append(run.folder)
                 continue
-            if not outcome.is_finished(run.folder):
+            if run.folder in broken or not outcome.is_evaluated(run.folder):
                 ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
                 training.train(run, keep_open=lock.descriptors)
             if not job.is_done:
+                if not outcome.is_finished(run.folder):
+                    raise TrainingError(
+                        f"{run.folder} has no {outcome.ARCHIVE}, which {job.scored} need: bring it back, or remove "
+                        "the folder, with all that is scored there, to train again."
+                    )
                 say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
                 job.score(lock.descriptors)
-        except (TrainingError, OSError) as error:  # what one is too large for may hold another
+        except (TrainingError, EngineError, OSError) as error:  # what one is too large for may hold another
             failures.append(f"{run.name}: {error}")
         finally:
             lock.release()

@@ -30,6 +30,7 @@ class Run:
     folder : where the results go.
     variables : those that the experiment reads, such as the folder of its data.
     overrides : parameters of the configuration that are set beside the seeds, by their dotted names.
+    is_tuned : whether the biLM is one that is tuned on the task's text, which its name says.
     """
 
     config: Path
@@ -37,11 +38,13 @@ class Run:
     folder: Path
     variables: Mapping[str, str]
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    is_tuned: bool = False
 
     @property
     def name(self) -> str:
         """The experiment and the seed, for people."""
-        return f"{self.config.parent.name}/{self.config.stem}, seed {self.seed}"
+        experiment = f"{self.config.parent.name}/{self.config.stem}"
+        return f"{experiment}{', tuned' if self.is_tuned else ''}, seed {self.seed}"
 
     def arguments(self, folder: Optional[Path] = None, recover: bool = False) -> List[str]:
         """

@@ -2,17 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from elmo_plugin.reproduction import outcome
-from elmo_plugin.reproduction.inputs import inputs_of
 from elmo_plugin.reproduction.outcome import Result, TrainingError
-from elmo_plugin.reproduction.results import Comparison, Row, against, changes, collect
+from elmo_plugin.reproduction.results import Comparison, Row, against, collect, remarks_of
 from elmo_plugin.reproduction.score_sheet import p_text, short
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.training import Run
-from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of
+from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of, read_perplexities
 
 MOMENTS = (BEFORE, AFTER)
 COLUMNS = (
@@ -68,7 +66,7 @@ def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
     rows = []
     for tuning in plan.tunings:
         run = plan.run_of(tuning)
-        result, perplexities, remarks = _results(run, plan.variables)
+        result, perplexities, remarks = _results(run)
         scores = {moment: row for moment in MOMENTS for row in collect(plan.task_plan(tuning, moment))}
         commits = {commit for row in scores.values() for commit in row.commits}
         if result is not None and result.commit is not None:
@@ -78,32 +76,17 @@ def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
     return rows
 
 
-def _results(
-    run: Run, variables: Mapping[str, str]
-) -> Tuple[Optional[Result], Dict[str, Dict[str, Any]], Sequence[str]]:
+def _results(run: Run) -> Tuple[Optional[Result], Dict[str, Dict[str, Any]], Sequence[str]]:
     """What a tuning has left, the perplexities by moment, and what to know about them."""
     if not outcome.is_evaluated(run.folder):
         return None, {}, ()
     try:
         result = outcome.collect(run.folder)
         paths = {moment: perplexities_of(run, moment) for moment in MOMENTS}
-        perplexities = {moment: _perplexities(path) for moment, path in paths.items() if path.exists()}
+        perplexities = {moment: read_perplexities(path) for moment, path in paths.items() if path.exists()}
     except TrainingError as error:
         return None, {}, [f"{run.name}: {error}"]
-    changed = changes(result, inputs_of(run.config, variables), run.folder)
-    return result, perplexities, [f"{run.name}: {changed}"] if changed else ()
-
-
-def _perplexities(path: Path) -> Dict[str, Any]:
-    try:
-        content = outcome.read_object(path)
-        numbers = [content["perplexity"][name] for name in ("forward", "backward", "mean")]
-        numbers += [content[name] for name in ("words", "unknown_words")]
-        if not all(isinstance(number, (int, float)) for number in numbers):
-            raise ValueError(f"{numbers} instead of numbers")
-    except (ValueError, KeyError, TypeError) as error:
-        raise TrainingError(f"{path}: not the perplexities of a text ({error!r}). Remove it, and run again.") from error
-    return content
+    return result, perplexities, remarks_of(run, result)
 
 
 def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:

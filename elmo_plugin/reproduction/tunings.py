@@ -3,12 +3,13 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
 from elmo_plugin.reproduction import outcome, training
 from elmo_plugin.reproduction.cells import Cell, CellError, check_tasks, fingerprint, read_cell
+from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.tables import Job, Plan
 from elmo_plugin.reproduction.training import Run
 
@@ -71,14 +72,22 @@ def tuned_bilms(
 
     # Parameters
 
-    experiments, tasks : as in `tunings_of`.
+    experiments : the folder of all experiments.
+    tasks : none where it is empty.
     variables, folder : as in `Plan`.
 
     # Raises
 
-    `CellError` where a task's text is the subject of no experiment.
+    `CellError` where a task's text is the subject of no experiment, or of several and none of them is for its model.
     """
-    chosen = [one for one in tunings_of(experiments, tasks) if one.text == _TEXTS.get(one.task, "")]
+    found = tunings_of(experiments, tasks) if tasks else []
+    chosen = [one for one in found if one.text == _TEXTS.get(one.task, "")]
+    left = {one.task for one in found} - {one.task for one in chosen}
+    if left:
+        raise CellError(
+            f"{experiments / FOLDER}: no experiment tunes the biLM for the model of {sorted(left)}; of several texts "
+            f"expected one that is named in {_TEXTS}."
+        )
     return {one.task: PerplexityJob(run_of(one, variables, folder)) for one in chosen}
 
 
@@ -121,6 +130,25 @@ def run_of(tuning: Tuning, variables: Mapping[str, str], folder: Path) -> Run:
 def perplexities_of(run: Run, moment: str) -> Path:
     """Where the perplexities before or after a tuning are kept, as `allennlp elmo-perplexity` writes them."""
     return run.folder / f"perplexity_{moment}.json"
+
+
+def read_perplexities(path: Path) -> Dict[str, Any]:
+    """
+    Read what `allennlp elmo-perplexity` has written.
+
+    # Raises
+
+    `TrainingError` where the file holds something else.
+    """
+    try:
+        content = outcome.read_object(path)
+        numbers = [content["perplexity"][name] for name in ("forward", "backward", "mean")]
+        numbers += [content[name] for name in ("words", "unknown_words")]
+        if not all(isinstance(number, (int, float)) for number in numbers):
+            raise ValueError(f"{numbers} instead of numbers")
+    except (ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{path}: not the perplexities of a text ({error!r}). Remove it, and run again.") from error
+    return content
 
 
 @dataclass(frozen=True)
@@ -167,7 +195,7 @@ class TuningPlan:
 
 def check_bilm(bilm: str) -> None:
     """
-    Refuse a biLM whose perplexities cannot be measured.
+    Refuse a biLM that cannot be tuned.
 
     # Raises
 
@@ -179,6 +207,7 @@ def check_bilm(bilm: str) -> None:
     if weights.softmax is None or weights.vocabulary is None:
         what = "softmax" if weights.softmax is None else "vocabulary"
         raise CellError(
-            f"{TABLE}: the biLM {bilm} comes without a {what}, expected a biLM with a softmax and the words of it. "
-            f"experiments/{FOLDER}/softmax.jsonnet trains one, all else frozen; then give --bilm FOLDER/model.tar.gz."
+            f"the biLM {bilm} comes without a {what}, and cannot be tuned; expected one with a softmax and the words "
+            f"of it. experiments/{FOLDER}/softmax.jsonnet trains one, all else frozen; then give "
+            "--bilm FOLDER/model.tar.gz."
         )

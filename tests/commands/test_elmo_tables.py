@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_data_that_are_there(tmp_path, monkeypatch, capsys):
     run(monkeypatch, "check", "table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt")
 
     said = capsys.readouterr().out
-    assert "all data of 12 cells" in said and "experiments/table1/ner_elmo.jsonnet" in said
+    assert "all data of 12 experiments" in said and "experiments/table1/ner_elmo.jsonnet" in said
 
 
 def test_empty_data_are_missing(tmp_path, monkeypatch):
@@ -82,7 +83,7 @@ def test_tasks_may_have_spaces(tasks, tmp_path, monkeypatch, capsys):
     arguments = ["table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks"]
     run(monkeypatch, "check", *arguments, tasks)
 
-    assert "all data of 4 cells" in capsys.readouterr().out
+    assert "all data of 4 experiments" in capsys.readouterr().out
     with pytest.raises(SystemExit, match=r"no task \[''\]"):
         run(monkeypatch, "check", *arguments, "")
 
@@ -138,22 +139,6 @@ def test_run_trains_what_is_missing_and_prints_the_table(tmp_path, monkeypatch, 
     assert {path.suffix for path in (tmp_path / "runs" / "small").glob("table1.*")} >= {".md", ".csv", ".tex"}
 
 
-def test_tuned_bilms_come_first(tmp_path, monkeypatch):
-    """Their data and their softmax are looked at before anything is trained, and tasks that there are not refused."""
-    tiny.write(tmp_path / "tiny")
-    arguments = ["table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "srl", "--tuned"]
-    for tasks, more, message in (
-        ("srl, ner", [], "srl/ewt_verbal/train"),
-        ("srl,pos", [], r"table1 has no task \['pos'\]"),
-        ("coref", [], r"table7 has no task \['coref'\]"),
-        ("srl", ["--bilm", tmp_path / "tiny"], "tiny comes without a softmax"),
-    ):
-        with pytest.raises(SystemExit, match=message):
-            run(monkeypatch, "check", *arguments, tasks, *more)
-    with pytest.raises(SystemExit, match="--tuned is for the other tables"):
-        run(monkeypatch, "show", "table7", "--tuned", "ner", "--runs", tmp_path / "runs")
-
-
 @pytest.fixture
 def bilm(tmp_path):
     """A tiny biLM with a softmax, which has no name."""
@@ -163,6 +148,66 @@ def bilm(tmp_path):
     softmax = {"weight": torch.zeros(5000, found.options.lstm.projection_dim), "bias": torch.zeros(5000)}
     write_weights(replace(found, softmax=softmax, vocabulary=words), tmp_path / "bilm.safetensors")
     return tmp_path / "bilm.safetensors"
+
+
+def test_tasks_that_cannot_be_tuned_are_refused(tmp_path, monkeypatch):
+    """Before anything is trained, by an error that names the option."""
+    tiny.write(tmp_path / "tiny")
+    task_data.write(tmp_path)
+    arguments = ["--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--tasks", "sst", "--tuned"]
+    monkeypatch.setenv("SST_DATA", str(tmp_path / "elsewhere"))
+    for tasks, more, message in (
+        ("sst, ner", [], f"sst: missing\n  {tmp_path}/elsewhere/dev.txt"),
+        ("sst,pos", [], r"--tuned sst,pos: table1 has no task \['pos'\]"),
+        ("coref", [], r"--tuned coref: table7 has no task \['coref'\]"),
+        ("sst", ["--bilm", tmp_path / "tiny"], "tiny comes without a softmax, and cannot be tuned"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run(monkeypatch, "check", "table1", *arguments, tasks, *more)
+    for table, message in (("table7", "--tuned is for the other tables"), ("figure1", "--tuned is not for figure1")):
+        with pytest.raises(SystemExit, match=message):
+            run(monkeypatch, "show", table, "--tuned", "ner", "--runs", tmp_path / "runs")
+
+
+def test_a_table_with_a_tuned_bilm(tmp_path, monkeypatch, capsys, bilm):
+    """Run, shown and exported, with trainings that only write their score; the biLM has no name."""
+    from elmo_plugin.reproduction import training
+
+    task_data.write(tmp_path)
+    trained = []
+
+    def train(run, keep_open):
+        trained.append(run)
+        leave_result(run.folder, 0.5 + 0.1 * ("elmo" in run.config.stem), inputs={"data": "others"})
+
+    def score_text(run, bilm, output, keep_open):
+        numbers = {"perplexity": dict.fromkeys(("forward", "backward", "mean"), 9.0), "words": 5, "unknown_words": 1}
+        output.write_text(json.dumps(numbers))
+
+    def evaluate(run, split, keep_open):
+        leave_items(run.folder, split, some_items([1]))
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "score_text", score_text)
+    monkeypatch.setattr(training, "evaluate", evaluate)
+    arguments = ["table1", "--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--bilm", bilm, "--tuned", "snli"]
+    run(monkeypatch, "run", *arguments, "--runs", tmp_path / "runs", "--tasks", "snli")
+    capsys.readouterr()
+    run(monkeypatch, "export", *arguments, "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
+    assert f"3 trainings in {tmp_path / 'copies' / 'small'}" in capsys.readouterr().out
+    run(monkeypatch, "show", *arguments, "--runs", tmp_path / "copies")
+
+    assert [one.name for one in trained] == [
+        "finetuning/snli, seed 1",
+        "table1/snli_baseline, seed 1",
+        "table1/snli_elmo, tuned, seed 1",
+    ]
+    assert trained[2].variables["BILM"] == str(trained[0].folder / "model.tar.gz")
+    assert trained[2].variables["BILM_DIM"] == str(2 * read_weights(bilm).options.lstm.projection_dim)
+    (table,) = (tmp_path / "copies" / "small").glob("table1-bilm.safetensors-*-tuned-snli.md")
+    assert "| snli | elmo, tuned | test | 60.0 |" in table.read_text()
+    # of the data that the tuning has read too
+    assert table.read_text().count("finetuning/snli, seed 1: data have changed since") == 1
 
 
 def test_table_7_needs_a_softmax(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Folders as finished trainings leave them, without a training."""
 
 import json
+import tarfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Tuple
@@ -22,7 +23,7 @@ def leave_result(
 ) -> None:
     """Leave a score of the test and of the development part; `epochs` are the best one and the last."""
     folder.mkdir(parents=True)
-    (folder / outcome.ARCHIVE).write_text("")
+    tarfile.open(folder / outcome.ARCHIVE, "w:gz").close()
     (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy", **(trainer or {})}}))
     duration = f"0:{int(seconds // 60):02}:{seconds % 60:04.1f}"
     metrics: Dict[str, Any] = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}

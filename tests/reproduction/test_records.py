@@ -10,6 +10,7 @@ pytest.importorskip("allennlp")
 from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.cells import cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.recorder import ItemsError
 from elmo_plugin.reproduction.records import RecordsError, export
 from elmo_plugin.reproduction.results import collect
 from elmo_plugin.reproduction.tables import Plan, run_missing
@@ -71,7 +72,7 @@ def test_no_path_is_in_a_copy(trained, tmp_path):
     assert json.loads((with_elmo / "config.json").read_text())["train_data_path"].startswith("DATA/nli/")
     command = outcome.read_object(with_elmo / outcome.RECORD)["command"]
     start = "SCALE=small DATA=DATA SST_DATA=SST_DATA VECTORS=VECTORS BILM=builtin allennlp train"
-    name = f"{with_elmo.parent.name}/{with_elmo.name}"
+    name = f"RUNS/{trained.folder.name}/{with_elmo.parent.name}/{with_elmo.name}"
     assert command.startswith(f"{start} experiments/table1/snli_elmo.jsonnet -s {name} --force -o")
     assert "cache" not in command and '"random_seed": 2' in command
 
@@ -81,10 +82,11 @@ def test_tunings_are_copied_with_their_perplexities(tmp_path):
     variables = {**plan_of(tmp_path).variables, "BILM_DIM": "256"}
     of_tunings = TuningPlan(tunings_of(EXPERIMENTS, ["ner"]), (1,), variables, tmp_path / "runs")
     tuning, *tasks = of_tunings.jobs()
+    numbers = {"perplexity": dict.fromkeys(("forward", "backward", "mean"), 9.0), "words": 5, "unknown_words": 1}
     for job in (tuning, *tasks):
         leave_result(job.run.folder, 0.9)
     for path in tuning.leaves:
-        path.write_text(json.dumps({"weights": str(tmp_path), "text": [str(tmp_path)], "words": 5}))
+        path.write_text(json.dumps({"weights": str(tmp_path), "text": [str(tmp_path)], **numbers}))
     for job in tasks:
         leave_items(job.run.folder, "test", some_items([1]))
     tuned = tuned_bilms(EXPERIMENTS, ["ner"], variables, tmp_path / "runs")
@@ -95,9 +97,9 @@ def test_tunings_are_copied_with_their_perplexities(tmp_path):
 
     assert [len(list(copy.iterdir())) for copy in copies] == [5, 4, 4] and again == [copies[0], copies[2]]
     assert {"perplexity_before.json", "perplexity_after.json"} < {path.name for path in copies[0].iterdir()}
-    assert json.loads((copies[0] / "perplexity_after.json").read_text()) == {"words": 5}
+    assert json.loads((copies[0] / "perplexity_after.json").read_text()) == numbers
     bilm = json.loads((copies[2] / "config.json").read_text())["dataset_reader"]["token_indexers"]["bilm"]["weights"]
-    assert tmp_path / "runs" / bilm == tuning.run.folder / outcome.ARCHIVE
+    assert bilm == f"RUNS/runs/{tuning.run.folder.parent.name}/1/{outcome.ARCHIVE}"
     assert not any(str(tmp_path) in path.read_text() for copy in copies for path in copy.iterdir())
 
 
@@ -114,12 +116,16 @@ def test_a_copy_is_replaced(trained, tmp_path):
     ]
 
 
-def test_nothing_damaged_is_copied(trained, tmp_path):
-    (trained.runs_of(trained.cells[0])[0].folder / outcome.METRICS).write_text("{")
-    with pytest.raises(TrainingError, match="not the results of a training"):
+@pytest.mark.parametrize("name", [outcome.METRICS, outcome.RECORD, "items_test.json", "items_development.json"])
+def test_nothing_damaged_is_copied(name, trained, tmp_path):
+    """And no older copy is lost."""
+    copies = export(trained, tmp_path / "copies")
+    before = [sorted(path.name for path in copy.iterdir()) for copy in copies]
+    (trained.runs_of(trained.cells[1])[0].folder / name).write_text("{")
+    with pytest.raises((TrainingError, ItemsError), match="not the results of a training|not scored items"):
         export(trained, tmp_path / "copies")
 
-    assert not (tmp_path / "copies").exists()
+    assert [sorted(path.name for path in copy.iterdir()) for copy in copies] == before
 
 
 def test_no_training_with_its_weights_is_replaced(trained, tmp_path):

@@ -97,7 +97,12 @@ def test_what_another_process_trains_is_left_to_it(tmp_path, trained):
 
 def test_training_keeps_the_lock_where_this_process_is_killed(tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr(tables.training, "train", lambda run, keep_open: given.append(keep_open))
+
+    def train(run, keep_open):
+        given.append(keep_open)
+        leave_result(run.folder, 0.8)
+
+    monkeypatch.setattr(tables.training, "train", train)
     monkeypatch.setattr(tables.training, "evaluate", lambda run, split, keep_open: given.append(keep_open))
 
     run_missing(plan(tmp_path, table="figure2", seeds=[1]).jobs(), print)
@@ -152,7 +157,7 @@ def test_a_full_disk_is_a_failure_that_stops_nothing(tmp_path, trained, monkeypa
     assert len(trained) == len(failures) == 8 and "No space left" in failures[0]
 
 
-def test_what_needs_a_training_of_another_process_waits_for_it(tmp_path, trained):
+def test_what_needs_a_training_of_another_process_is_left_out(tmp_path, trained):
     first, second, *_ = plan(tmp_path).runs_of(plan(tmp_path).cells[0])
     first.folder.parent.mkdir(parents=True)
     lock = FileLock(first.folder.with_name("1.lock"))
@@ -161,11 +166,26 @@ def test_what_needs_a_training_of_another_process_waits_for_it(tmp_path, trained
 
     jobs = [tables.ItemsJob(first, "test"), tables.ItemsJob(second, "test", needs=first.folder)]
     assert run_missing(jobs, said.append) == [] and trained == []
-    assert f"table2/snli_baseline, seed 2: waits for {first.folder}, which another process is at" in said
+    assert f"table2/snli_baseline, seed 2: needs {first.folder}, which another process is at: run again" in said[-1]
 
     lock.release()
     other = tmp_path / "nothing"
     assert "needs" in run_missing([tables.ItemsJob(second, "test", needs=other)], said.append)[0]
+
+
+def test_nothing_that_was_scored_is_lost_where_the_weights_are_gone(tmp_path, trained):
+    """As in the records of another table, which scores the other part."""
+    run_missing(plan(tmp_path, table="table3", seeds=[1]).jobs(), print)
+    (cell,) = plan(tmp_path, table="figure2").cells
+    (run,) = plan(tmp_path, seeds=[1]).runs_of(cell)
+    (run.folder / outcome.ARCHIVE).unlink()
+    done = len(trained)
+
+    (failure,) = run_missing(plan(tmp_path, table="figure2", seeds=[1]).jobs(), print)
+
+    assert f"{run.folder} has no model.tar.gz, which the test items need: bring it back, or remove the" in failure
+    assert len(trained) == done and items.path_of(run.folder, "development").exists()
+    assert run_missing(plan(tmp_path, table="table3", seeds=[1]).jobs(), print) == []
 
 
 def test_time_left_is_said(tmp_path, trained):

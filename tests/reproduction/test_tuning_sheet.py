@@ -143,7 +143,7 @@ def test_a_broken_file_leaves_the_rest_of_the_table(name, content, tmp_path):
     plan = TuningPlan(tunings_of(experiments, ["ner", "srl"]), (1,), variables, tmp_path)
     for tuning in plan.tunings:
         run = plan.run_of(tuning)
-        leave_result(run.folder, 0.0, commit=None, inputs=None)
+        leave_result(run.folder, 0.0, epochs=(0, 0))
         for moment in ("before", "after"):
             (run.folder / f"perplexity_{moment}.json").write_text(json.dumps(scored(8.0)))
     (plan.run_of(plan.tunings[0]).folder / name).write_text(content)
@@ -153,7 +153,7 @@ def test_a_broken_file_leaves_the_rest_of_the_table(name, content, tmp_path):
     (remark,) = ner.remarks
     told = "not the results of a training" if name == "metrics.json" else f"{name}: not the perplexities of a text"
     assert ner.perplexities == {} and told in remark and "Remove it, and run again" in remark
-    assert srl.perplexities["before"]["perplexity"]["mean"] == 8.0 and srl.remarks == ()
+    assert srl.perplexities["before"]["perplexity"]["mean"] == 8.0 and srl.remarks == []
     assert tuning_sheet("title", [ner, srl], "b.th").remarks == list(ner.remarks)
 
 

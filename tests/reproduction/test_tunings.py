@@ -90,8 +90,8 @@ def test_the_task_is_trained_with_both_bilms(tmp_path, done):
         ("perplexity_after", tuned),
         ("finetuning/ner_task, seed 1", "bilm.tar.gz"),
         ("finetuning/ner_task, seed 2", "bilm.tar.gz"),
-        ("finetuning/ner_task, seed 1", tuned),
-        ("finetuning/ner_task, seed 2", tuned),
+        ("finetuning/ner_task, tuned, seed 1", tuned),
+        ("finetuning/ner_task, tuned, seed 2", tuned),
     ]
     run_missing(whole.jobs(), print)
     assert len(done) == 7
@@ -124,12 +124,13 @@ def test_a_tuning_that_fails_stops_only_what_needs_it(tmp_path, done, monkeypatc
     failures = run_missing(plan(tmp_path, ["ner", "sst"], seeds=[1]).jobs(), print)
 
     assert failures[0] == "finetuning/ner, seed 1: allennlp train ended with code 1"
-    assert failures[1].startswith(f"finetuning/ner_task, seed 1: needs {tmp_path}/finetuning-ner-")
+    assert failures[1].startswith(f"finetuning/ner_task, tuned, seed 1: needs {tmp_path}/finetuning-ner-")
     assert len(failures) == 2
     assert [name for name, _ in done if not name.startswith("perplexity")] == [
         "finetuning/sst, seed 1",
         "finetuning/ner_task, seed 1",
-        *["finetuning/sst_task, seed 1"] * 2,
+        "finetuning/sst_task, seed 1",
+        "finetuning/sst_task, tuned, seed 1",
     ]
 
 
@@ -199,15 +200,32 @@ def test_questions_have_the_bilm_that_is_tuned_on_their_paragraphs(tmp_path):
     assert {task: job.run.config.stem for task, job in tuned.items()} == {"ner": "ner", "squad": "squad_contexts"}
     with pytest.raises(CellError, match="no task .'coref'."):
         tuned_bilms(EXPERIMENTS, ["coref"], VARIABLES, tmp_path)
+    assert tuned_bilms(EXPERIMENTS, [], VARIABLES, tmp_path) == {}
 
 
-def test_a_tuned_bilm_whose_weights_are_gone_is_tuned_again_where_it_is_needed(tmp_path, done):
-    """As where its records alone were copied: not for what is finished, but for another seed."""
+def test_texts_of_which_none_is_for_the_model_are_refused(tmp_path):
+    (tmp_path / "finetuning").mkdir()
+    first = "// Table 7 of the supplement, CoNLL 2012: perplexity 92.3 before in the paper, and no gain."
+    (tmp_path / "finetuning" / "coref_dialogues.jsonnet").write_text(first)
+    with pytest.raises(CellError, match="no experiment tunes the biLM for the model of .'coref'."):
+        tuned_bilms(tmp_path, ["coref"], VARIABLES, tmp_path)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_tuned_bilm_whose_weights_are_gone_is_tuned_again_where_it_is_needed(is_damaged, tmp_path, done):
+    """As where its records alone were copied: for another seed, and not for what is finished or only to be scored."""
     first = tuned_plan(tmp_path)
     run_missing(first.jobs(), print)
-    (first.tuned["snli"].run.folder / "model.tar.gz").unlink()
+    archive = first.tuned["snli"].run.folder / "model.tar.gz"
+    if is_damaged:
+        archive.write_bytes(b"")
+    else:
+        archive.unlink()
     before = len(done)
     assert run_missing(first.jobs(), print) == [] and len(done) == before
+    scored = first.trainings()[0].leaves[0]
+    scored.unlink()
+    assert run_missing(first.jobs(), print) == [] and len(done) == before and scored.exists()
 
     assert run_missing(tuned_plan(tmp_path, seeds=(1, 2)).jobs(), print) == []
 
