@@ -73,16 +73,21 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
 def variables_of(args: argparse.Namespace) -> Dict[str, str]:
     """The variables that the experiments read."""
     from elmo_plugin.formats import pretrained, read_options
-    from elmo_plugin.reproduction import tunings
 
     vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
     trees = os.environ.get("SST_DATA") or str(Path(args.data) / "sst")
     bilm = _bilm_of(args)
     variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": bilm, "VECTORS": vectors}
     # a name says the width, but not the archive of a tuned biLM, which takes its place
-    if bilm not in pretrained.names() or args.tuned or args.table == tunings.TABLE:
+    if bilm not in pretrained.names() or _has_tunings(args):
         variables["BILM_DIM"] = str(2 * read_options(bilm)[0].lstm.projection_dim)
     return variables
+
+
+def _has_tunings(args: argparse.Namespace) -> bool:
+    from elmo_plugin.reproduction import tunings
+
+    return bool(args.tuned) or args.table == tunings.TABLE
 
 
 def _bilm_of(args: argparse.Namespace) -> str:
@@ -129,12 +134,12 @@ def _plan_of(
 
 def _tuned(args: argparse.Namespace, variables: Mapping[str, str], folder: Path) -> Dict[str, Any]:
     from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, cells_of, check_tasks
+    from elmo_plugin.reproduction.cells import CellError, cells_of
 
     if args.tuned and args.table == "figure1":
         sys.exit("--tuned is not for figure1: the biLM would have read all of the text that its points have a part of.")
     try:
-        check_tasks(args.table, args.tuned, [cell.task for cell in cells_of(args.table, EXPERIMENTS)])
+        cells_of(args.table, EXPERIMENTS, args.tuned)  # refuses tasks that are none of the table's
         return tunings.tuned_bilms(EXPERIMENTS, args.tuned, variables, folder)
     except CellError as error:
         raise CellError(f"--tuned {','.join(args.tuned)}: {error}") from error
@@ -227,7 +232,7 @@ def _stop_where_something_is_missing(plan: Any, args: argparse.Namespace) -> Non
     from elmo_plugin.reproduction.cells import CellError
 
     try:
-        if args.tuned or args.table == tunings.TABLE:
+        if _has_tunings(args):
             tunings.check_bilm(_bilm_of(args))
     except (CellError, EngineError) as error:
         sys.exit(str(error))

@@ -2,7 +2,7 @@
 
 import shutil
 import tarfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Dict, Iterator, Mapping, Optional
 
@@ -81,11 +81,8 @@ def opened(archive: Path, name: str) -> Iterator[Optional[IO[bytes]]]:
         found = (member for member in members if _name_of(member) == name and member.isfile())
         member = next(found, None)
         source = None if member is None else members.extractfile(member)
-        try:
+        with source or nullcontext():
             yield source
-        finally:
-            if source is not None:
-                source.close()
 
 
 @contextmanager

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Dict, List, Mapping
 
 from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats.archive import ARCHIVE_WEIGHTS
 from elmo_plugin.formats.tar_members import is_tar, opened
 from elmo_plugin.reproduction.cells import resolve
 from elmo_plugin.reproduction.data_sets import WEIGHTS, WORD_VECTORS, found_at, named_in
 
 _KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 _BLOCK = 1 << 20
-#: in the archive of a training
-_WEIGHTS = "weights.th"
 
 
 def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
@@ -69,7 +68,7 @@ def _digest_of_weights(path: Path, size: int, modified: int) -> str:
     """Of an archive that of its tensors: the rest says where and when they were trained, and changes each time."""
     with suppress(FormatError):  # whoever reads the weights says what is wrong with them
         if is_tar(path):
-            with opened(path, _WEIGHTS) as file:
+            with opened(path, ARCHIVE_WEIGHTS) as file:
                 if file is not None and zipfile.is_zipfile(file):
                     return _digest_of_tensors(zipfile.ZipFile(file))
     return _digest(path, size, modified)

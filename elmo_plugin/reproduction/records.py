@@ -5,7 +5,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Union
+from typing import Dict, List, Tuple, Union
 
 from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME as LAYER_WEIGHTS
 from elmo_plugin.reproduction import items, outcome, recovery
@@ -49,50 +49,42 @@ def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
     """
     if target.resolve() == plan.folder.resolve():
         raise RecordsError(f"{target}: the trainings themselves are there, expected another folder for the copies.")
-    copies: Dict[Path, Job] = {}
+    copies: Dict[Path, Tuple[Run, Dict[str, str]]] = {}
     for job in plan.jobs():
         if job.is_done:
             copy = target / job.run.folder.relative_to(plan.folder)
             if outcome.is_finished(copy):
                 raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
-            _check(job)
-            copies[copy] = job
-    for copy, job in copies.items():
+            copies[copy] = (_public(job.run, plan.folder), _scored(job))
+    for copy, (public, texts) in copies.items():
         part = copy.with_name(f"{copy.name}.part")
         for old in (part, copy):
             if old.exists():
                 shutil.rmtree(old)
         part.mkdir(parents=True)
-        _copy(job, part, plan.folder)
+        recovery.configure(part, public.config, public.variables, public.changes())
+        if outcome.RECORD in texts:
+            record = {**json.loads(texts[outcome.RECORD]), "command": public.command_line()}
+            texts[outcome.RECORD] = json.dumps(record, indent=2)
+        for name, text in texts.items():
+            (part / name).write_text(text, encoding="utf-8")
         part.rename(copy)
     return list(copies)
 
 
-def _check(job: Job) -> None:
-    outcome.collect(job.run.folder)
-    for split in outcome.PREFIXES:
-        items.read(job.run.folder, split)
+def _scored(job: Job) -> Dict[str, str]:
+    """The texts of the files that are copied, by their names, once they are known to be whole."""
+    folder = job.run.folder
+    outcome.collect(folder)
+    paths = [folder / name for name in (outcome.METRICS, outcome.RECORD, LAYER_WEIGHTS) if (folder / name).exists()]
+    # Of either part: another table may score the other one.
+    paths += [items.path_of(folder, split) for split in outcome.PREFIXES if items.read(folder, split) is not None]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     if isinstance(job, PerplexityJob):
         for path in job.leaves:
-            read_perplexities(path)
-
-
-def _copy(job: Job, copy: Path, folder: Path) -> None:
-    run = job.run
-    # Items of either part: another table may score the other one.
-    scored = (items.path_of(run.folder, split) for split in outcome.PREFIXES)
-    for path in (run.folder / outcome.METRICS, run.folder / LAYER_WEIGHTS, *scored):
-        if path.exists():
-            shutil.copyfile(path, copy / path.name)
-    if isinstance(job, PerplexityJob):
-        for path in job.leaves:
-            numbers = {key: value for key, value in outcome.read_object(path).items() if key not in _NAMES}
-            (copy / path.name).write_text(json.dumps(numbers, indent=2), encoding="utf-8")
-    public = _public(run, folder)
-    recovery.configure(copy, public.config, public.variables, public.changes())
-    if (run.folder / outcome.RECORD).exists():
-        record = {**outcome.read_object(run.folder / outcome.RECORD), "command": public.command_line()}
-        (copy / outcome.RECORD).write_text(json.dumps(record, indent=2), encoding="utf-8")
+            numbers = {key: value for key, value in read_perplexities(path).items() if key not in _NAMES}
+            texts[path.name] = json.dumps(numbers, indent=2)
+    return texts
 
 
 def _public(run: Run, folder: Path) -> Run:

@@ -49,9 +49,12 @@ def report(
     chosen = [row for row in rows if tasks is None or row.task in tasks]
     sheet.show(_sheet(table, chosen, scale, bilm, tuned), console)
     made = _sheet(table, rows, scale, bilm, tuned)
-    name = "-".join(
-        [table, *([] if bilm == pretrained.BUILTIN else [_name_of(bilm)]), *(["tuned", *tuned] if tuned else [])]
-    )
+    parts = [table]
+    if bilm != pretrained.BUILTIN:
+        parts.append(_name_of(bilm))
+    if tuned:
+        parts += ["tuned", *tuned]
+    name = "-".join(parts)
     paths = sheet.write(made, folder, name)
     if table == TABLE:
         return paths

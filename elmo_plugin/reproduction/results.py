@@ -1,7 +1,7 @@
 """Collect what there is of a table, and compare it with its baselines."""
 
 from dataclasses import dataclass, field
-from typing import Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -59,19 +59,26 @@ class Row:
 
 
 def collect(plan: Plan) -> List[Row]:
-    """Read the results of the runs that are finished."""
-    return [_row(cell, plan) for cell in plan.cells]
+    """Read the results of the runs that are finished; what to know about a tuning is a remark of each of its cells."""
+    tunings = {task: _of_tuning(job.run) for task, job in plan.tunings().items()}
+    return [_row(cell, plan, tunings[cell.task] if plan.tuning_of(cell) else []) for cell in plan.cells]
 
 
-def _row(cell: Cell, plan: Plan) -> Row:
-    results: Dict[int, Result] = {}
+def _of_tuning(run: Run) -> List[str]:
+    if not outcome.is_evaluated(run.folder):
+        return []
+    try:
+        return remarks_of([(run, outcome.collect(run.folder))])
+    except TrainingError as error:
+        return [f"{run.name}: {error}"]
+
+
+def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
+    results: List[Tuple[Run, Result]] = []
     found: Dict[int, float] = {}
     of_runs: Dict[int, Items] = {}
     remarks = []
     runs = [run for run in plan.runs_of(cell) if outcome.is_evaluated(run.folder)]
-    tuning = plan.tuning_of(cell)
-    if tuning is not None and runs and outcome.is_evaluated(tuning.run.folder):
-        remarks += remarks_of(tuning.run)
     for run in runs:
         try:
             result = outcome.collect(run.folder)
@@ -80,31 +87,37 @@ def _row(cell: Cell, plan: Plan) -> Row:
         except (TrainingError, ItemsError) as error:
             remarks.append(f"{run.name}: {error}")
             continue
-        results[run.seed], found[run.seed] = result, scored
+        results.append((run, result))
+        found[run.seed] = scored
         if of_run is not None:
             of_runs[run.seed] = of_run
-        remarks += remarks_of(run, result)
-    seconds = sum(one.seconds for one in results.values()) / len(results) if results else None
-    commits = sorted({one.commit for one in results.values() if one.commit is not None})
-    return Row(cell, found, seconds, commits, of_runs, remarks, tuning is not None)
+    remarks = [*(of_tuning if runs else []), *remarks, *remarks_of(results)]
+    seconds = sum(one.seconds for _, one in results) / len(results) if results else None
+    commits = sorted({one.commit for _, one in results if one.commit is not None})
+    return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None)
 
 
-def remarks_of(run: Run, result: Optional[Result] = None) -> List[str]:
+def remarks_of(trainings: Sequence[Tuple[Run, Result]]) -> List[str]:
     """
-    Say what to know about a finished training before its numbers are believed: above all what it has read that is no
-    longer what it was.
+    Say what to know about finished trainings before their numbers are believed: above all what they have read that is
+    no longer what it was.
 
     # Parameters
 
-    result : what it has left; None where that is not yet read.
+    trainings : with what they have left; of one experiment, whose seeds read the same.
     """
-    try:
-        result = outcome.collect(run.folder) if result is None else result
-        others = changed(result.inputs, inputs_of(run.config, run.variables))
-    except (TrainingError, EngineError) as error:  # the second one is about the biLM
-        return [f"{run.name}: {error}"]
-    old = f"{' and '.join(others)} have changed since. To train again remove {run.folder}" if others else ""
-    return [f"{run.name}: {remark}" for remark in (old, result.remark) if remark]
+    remarks = []
+    inputs: Mapping[str, str] = {}
+    for run, _ in trainings[:1]:
+        try:
+            inputs = inputs_of(run.config, run.variables)
+        except EngineError as error:  # about the biLM
+            remarks.append(f"{run.name}: {error}")
+    for run, result in trainings:
+        others = changed(result.inputs, inputs)
+        old = f"{' and '.join(others)} have changed since. To train again remove {run.folder}" if others else ""
+        remarks += [f"{run.name}: {remark}" for remark in (old, result.remark) if remark]
+    return remarks
 
 
 @dataclass(frozen=True)

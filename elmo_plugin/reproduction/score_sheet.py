@@ -33,10 +33,8 @@ def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
     whose biLM is tuned on the task's text says so.
     """
     compared = compare(rows)
-    remarks = dict.fromkeys(remark for one in compared for remark in (*one.row.remarks, one.remark) if remark)
-    records = [record(one, bilm) for one in compared]
-    # That about a tuned biLM is each of its cells'.
-    return Sheet(title, COLUMNS, list(map(texts, compared)), records, remarks=list(remarks))
+    remarks = [remark for one in compared for remark in (*one.row.remarks, one.remark) if remark]
+    return Sheet(title, COLUMNS, list(map(texts, compared)), [record(one, bilm) for one in compared], remarks=remarks)
 
 
 def texts(compared: Comparison) -> List[str]:

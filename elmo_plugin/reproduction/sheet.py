@@ -27,7 +27,8 @@ class Sheet:
     rows : of as many texts as there are columns.
     records : the same rows as numbers, not rounded, by the names of what they are; None where there is none.
     texts : how many columns hold words, on the left; the others hold numbers.
-    remarks : what to know before the numbers are believed; below the table.
+    remarks : what to know before the numbers are believed; below the table, each once, though it may be about several
+        rows.
     """
 
     title: str
@@ -36,6 +37,10 @@ class Sheet:
     records: Sequence[Mapping[str, Any]]
     texts: int = 3
     remarks: Sequence[str] = ()
+
+    def below(self) -> List[str]:
+        """The remarks, each once."""
+        return list(dict.fromkeys(self.remarks))
 
 
 def show(sheet: Sheet, console: Console) -> None:
@@ -48,7 +53,7 @@ def show(sheet: Sheet, console: Console) -> None:
     for row in sheet.rows:
         table.add_row(*row)
     console.print(table)
-    for remark in sheet.remarks:
+    for remark in sheet.below():
         console.print(remark, markup=False, highlight=False)
 
 
@@ -66,7 +71,7 @@ def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
 
 def markdown(sheet: Sheet) -> str:
     """Return the title, a table and the remarks."""
-    remarks = "".join(f"\n- {remark}" for remark in sheet.remarks)
+    remarks = "".join(f"\n- {remark}" for remark in sheet.below())
     return f"{sheet.title}\n\n{markdown_table(sheet.columns, sheet.rows, sheet.texts)}\n" + (remarks and remarks + "\n")
 
 

@@ -27,7 +27,7 @@ class Job(ABC):
 
     run : the training.
     scored : what is scored, for people.
-    needs : the folder of another training that must be finished first; None where it needs none.
+    needs : the folder of another training that must be finished before it is trained; None where it needs none.
     """
 
     def __init__(self, run: Run, scored: str, needs: Optional[Path] = None) -> None:
@@ -125,12 +125,12 @@ class Plan:
 
     def experiments(self) -> List[Tuple[str, Path]]:
         """The configurations, each with its task."""
-        tunings = [(task, job.run.config) for task, job in self._used().items()]
+        tunings = [(task, job.run.config) for task, job in self.tunings().items()]
         return [*tunings, *((cell.task, cell.config) for cell in self.cells)]
 
     def jobs(self) -> List[Job]:
         """The tunings, and each training once."""
-        return [*self._used().values(), *self.trainings()]
+        return [*self.tunings().values(), *self.trainings()]
 
     def trainings(self) -> List[Job]:
         """Each training once, with the part of the data that its cell scores."""
@@ -141,8 +141,8 @@ class Plan:
             by_folder.update({run.folder: ItemsJob(run, cell.split, needs) for run in self.runs_of(cell)})
         return list(by_folder.values())
 
-    def _used(self) -> Dict[str, Job]:
-        """The tunings that a cell has need of."""
+    def tunings(self) -> Dict[str, Job]:
+        """By task the tunings that a cell has need of."""
         tasks = {cell.task for cell in self.cells if not cell.is_baseline}
         return {task: job for task, job in self.tuned.items() if task in tasks}
 
@@ -156,19 +156,20 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
 
     What failed.
     """
-    needs = {job.needs for job in jobs if job.needs is not None and not outcome.is_evaluated(job.run.folder)}
-    broken = {folder for folder in needs if outcome.is_evaluated(folder) and not outcome.is_whole(folder)}
+    needed = {job.needs for job in jobs if job.needs is not None and not outcome.is_evaluated(job.run.folder)}
+    broken = {folder for folder in needed if outcome.is_evaluated(folder) and not outcome.is_whole(folder)}
     left = [job for job in jobs if not job.is_done or job.run.folder in broken]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
     elsewhere: List[Path] = []
     for number, job in enumerate(left):
         run = job.run
-        if job.needs in needs and job.needs in elsewhere:
-            say(f"{run.name}: needs {job.needs}, which another process is at: run again when that is done")
+        needs = None if outcome.is_evaluated(run.folder) else job.needs
+        if needs in elsewhere:
+            say(f"{run.name}: needs {needs}, which another process is at: run again when that is done")
             continue
-        if job.needs in needs and not outcome.is_finished(job.needs):
-            failures.append(f"{run.name}: needs {job.needs}, where no training is finished")
+        if needs is not None and not outcome.is_finished(needs):
+            failures.append(f"{run.name}: needs {needs}, where no training is finished")
             continue
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
         try:

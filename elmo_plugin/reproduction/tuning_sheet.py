@@ -86,7 +86,7 @@ def _results(run: Run) -> Tuple[Optional[Result], Dict[str, Dict[str, Any]], Seq
         perplexities = {moment: read_perplexities(path) for moment, path in paths.items() if path.exists()}
     except TrainingError as error:
         return None, {}, [f"{run.name}: {error}"]
-    return result, perplexities, remarks_of(run, result)
+    return result, perplexities, remarks_of([(run, result)])
 
 
 def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:

@@ -19,6 +19,7 @@ from tests.reproduction.runs import leave_result
         (5, 7, {"num_epochs": 10, "patience": 2}, False),
         (9, 9, {"num_epochs": 10}, True),
         (8, 9, {"num_epochs": 10}, False),
+        (0, 0, {"num_epochs": 1}, False),  # as a biLM is tuned
     ],
 )
 def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_short: bool) -> None:

@@ -168,6 +168,13 @@ def test_what_was_tuned_on_other_data_is_named(tmp_path):
     plan = TuningPlan(tunings_of(experiments, ["ner"]), (1,), variables, tmp_path / "runs")
     leave_result(plan.run_of(plan.tunings[0]).folder, 0.0, inputs={"data": "others"})
 
+    tuned = plan.task_plan(plan.tunings[0], "after").trainings()[0].run
+    leave_result(tuned.folder, 0.5)
+
     (row,) = collect_tunings(plan)
 
-    assert row.remarks[0].startswith("finetuning/ner, seed 1: data have changed since. To train again remove")
+    told = "finetuning/ner, seed 1: data have changed since. To train again remove"
+    assert row.remarks[0].startswith(told)
+    # with the task's training too, and still once below the table
+    assert row.scores["after"].remarks[0].startswith(told)
+    assert sum(remark.startswith(told) for remark in tuning_sheet("title", [row], "b.th").below()) == 1

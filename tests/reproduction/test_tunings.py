@@ -234,6 +234,22 @@ def test_a_tuned_bilm_whose_weights_are_gone_is_tuned_again_where_it_is_needed(i
     assert len(steps) == 3 + 6 and all(name.endswith("seed 2") for name in steps[3:])
 
 
+def test_what_is_only_to_be_scored_waits_for_no_tuning(tmp_path, done, monkeypatch):
+    """Though another seed needs it, and it fails."""
+    run_missing(tuned_plan(tmp_path).jobs(), print)
+    (tuned_plan(tmp_path).tuned["snli"].run.folder / "model.tar.gz").unlink()
+    scored = tuned_plan(tmp_path).trainings()[0].leaves[0]
+    scored.unlink()
+
+    def train(run, keep_open):
+        raise TrainingError("allennlp train ended with code 1")
+
+    monkeypatch.setattr(tables.training, "train", train)
+    failures = run_missing(tuned_plan(tmp_path, seeds=(1, 2)).jobs(), print)
+
+    assert scored.exists() and len(failures) == 1 + 6
+
+
 def test_the_cache_is_for_the_task_alone(tmp_path):
     jobs = plan(tmp_path, seeds=[1], cache=tmp_path / "cache").jobs()
 
