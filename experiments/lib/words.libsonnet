@@ -26,6 +26,11 @@ local allennlp = "https://allennlp.s3.amazonaws.com/datasets/glove/";
     encoder: { type: "cnn", embedding_dim: dim, num_filters: filters, ngram_filter_sizes: widths },
     dropout: dropout,
   },
-  // A filter needs as many characters as it is wide.
-  character_indexer(width):: { type: "characters", min_padding_length: width },
+  // AllenNLP's convolution leaves out what reaches beyond the end of a word: without the marks behind it a word that is
+  // shorter than a filter is wide would have nothing of it.
+  character_indexer(width):: {
+    type: "characters",
+    character_tokenizer: { type: "character", end_tokens: std.repeat(["</w>"], width - 1) },
+    min_padding_length: width,
+  },
 }
