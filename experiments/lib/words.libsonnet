@@ -30,7 +30,7 @@ local allennlp = "https://allennlp.s3.amazonaws.com/datasets/glove/";
   // shorter than a filter is wide would have nothing of it.
   character_indexer(width):: {
     type: "characters",
-    character_tokenizer: { type: "character", end_tokens: std.repeat(["</w>"], width - 1) },
+    character_tokenizer: { end_tokens: std.repeat(["</w>"], width - 1) },
     min_padding_length: width,
   },
 }
