@@ -2,7 +2,8 @@
 Let AllenNLP 2.10.1 work on the Python, PyTorch and libraries of today.
 
 `elmo_plugin` calls `apply()` before it imports any component. Each patch says what it cures and where that occurs; on
-versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing.
+versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing. One cures a fault of AllenNLP's own,
+which makes results wrong quietly.
 
 What happens before any plugin is loaded is out of reach for the `allennlp` program: it imports `allennlp_models` first,
 whose import asks for NLTK data and warns about pkg_resources. `elmo-plugin` (or `python -m elmo_plugin`) is the same
@@ -16,7 +17,7 @@ import logging
 import re
 import sys
 import warnings
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import numpy
 import torch
@@ -80,6 +81,30 @@ def allow_numpy_scalars() -> None:
     dtypes = [numpy.dtype(code) for code in "?bBhHiIlLqQefd"]
     torch.serialization.add_safe_globals([(scalar, name) for name in names])
     torch.serialization.add_safe_globals([numpy.dtype, *{type(dtype) for dtype in dtypes}])
+
+
+def keep_averaging_when_recovered() -> None:
+    """
+    Let a training with a moving average go on (`allennlp train --recover`).
+
+    AllenNLP puts the tensors of the checkpoint in the place of the model's parameters. From then on the average is one
+    of weights that no longer train, and it is never given to the model: epochs are scored without it, and `best.th` is.
+    Occurs with every version.
+    """
+    from allennlp.training.moving_average import MovingAverage
+
+    def make(load_state_dict: Callable) -> Callable:
+        def keeping_parameters(self: MovingAverage, state_dict: Dict[str, Any]) -> None:
+            parameters, shadows, backups = self._parameters, self._shadows, self._backups
+            load_state_dict(self, state_dict)
+            for mine, loaded in ((shadows, self._shadows), (backups, self._backups)):
+                for name, tensor in mine.items():
+                    tensor.copy_(loaded[name])  # on the device of the model
+            self._parameters, self._shadows, self._backups = parameters, shadows, backups
+
+        return keeping_parameters
+
+    _replace(MovingAverage, "load_state_dict", make)
 
 
 def drop_verbose_from_reduce_on_plateau() -> None:
@@ -177,6 +202,7 @@ PATCHES: Tuple[Callable[[], None], ...] = (
     quiet_warnings,
     skip_nltk_download,
     allow_numpy_scalars,
+    keep_averaging_when_recovered,
     drop_verbose_from_reduce_on_plateau,
     share_spawn_locks,
     drop_add_special_tokens,

@@ -25,6 +25,7 @@ from allennlp.training.learning_rate_schedulers import LearningRateScheduler  # 
 from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (  # noqa: E402
     ReduceOnPlateauLearningRateScheduler,
 )
+from allennlp.training.moving_average import ExponentialMovingAverage, MovingAverage  # noqa: E402
 from allennlp.training.optimizers import SgdOptimizer  # noqa: E402
 from allennlp_models.tagging import Conll2003DatasetReader  # noqa: E402
 
@@ -170,6 +171,32 @@ def test_training_state_still_runs_no_code() -> None:
 
     with pytest.raises(Exception, match="Weights only load failed"):
         torch.load(training_state(os.getcwd))
+
+
+def averaged(value: float) -> ExponentialMovingAverage:
+    return ExponentialMovingAverage([("w", torch.nn.Parameter(torch.tensor([value])))], decay=0.5)
+
+
+def test_a_moving_average_that_was_saved_is_that_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    compat.apply()
+    state = averaged(1.0).state_dict()
+
+    average = averaged(5.0)
+    ((_, weight),) = average._parameters
+    average.load_state_dict(state)
+    average.apply()  # half of what was saved, and half of what the model has
+    average.assign_average_value()
+    assert weight.item() == 3.0
+    average.restore()
+    assert weight.item() == 5.0
+
+    monkeypatch.setattr(MovingAverage, "load_state_dict", MovingAverage.load_state_dict.__wrapped__)
+    detached = averaged(5.0)
+    ((_, weight),) = detached._parameters
+    detached.load_state_dict(state)
+    detached.apply()
+    detached.assign_average_value()
+    assert weight.item() == 5.0
 
 
 def plateau(**parameters: object) -> LearningRateScheduler:

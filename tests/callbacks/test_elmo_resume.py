@@ -65,6 +65,32 @@ def test_no_further_epoch_is_trained_and_no_metric_is_lost(tmp_path, trainer, la
     assert (folder / "model.tar.gz").exists()
 
 
+@pytest.mark.parametrize("epochs", [2, 5], ids=["between epochs", "behind the last one"])
+def test_the_average_of_the_weights_goes_on_too(tmp_path, epochs):
+    """Were it left behind, the epochs would be scored by weights that are not averaged."""
+    averaged = {
+        "moving_average": {"type": "exponential", "decay": 0.9},
+        "optimizer": {"type": "sgd", "lr": 0.5},
+        "validation_metric": "-loss",  # the last epoch is the best one
+    }
+    callbacks = [{"type": "elmo_resume"}]
+    torch.manual_seed(0)
+    train_model(configuration(tmp_path, callbacks, **averaged), str(tmp_path / "whole"))
+    train_model(configuration(tmp_path, callbacks, num_epochs=epochs, **averaged), str(tmp_path / "cut"))
+    killed_behind_the_last_epoch(tmp_path / "cut")
+    configuration(tmp_path, callbacks, **averaged).to_file(str(tmp_path / "cut" / "config.json"))
+
+    train_model(configuration(tmp_path, callbacks, **averaged), str(tmp_path / "cut"), recover=True)
+
+    whole, cut = (json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("whole", "cut"))
+    assert whole["best_epoch"] == cut["best_epoch"] == 4
+    losses = [name for name in whole if name.endswith("loss")]
+    assert {"test_loss", "validation_loss", "best_validation_loss"} <= set(losses)
+    assert {name: cut[name] for name in losses} == pytest.approx({name: whole[name] for name in losses})
+    best = [torch.load(tmp_path / name / "best.th") for name in ("whole", "cut")]
+    torch.testing.assert_close(best[1], best[0])
+
+
 def test_allennlp_alone_trains_on(tmp_path):
     """What this is for."""
     folder = tmp_path / "run"
