@@ -7,8 +7,8 @@ from glob import glob
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader, Instance
-from allennlp.data.fields import LabelField
+from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
+from allennlp.data.fields import MetadataField
 from allennlp_models.common.ontonotes import Ontonotes, OntonotesSentence
 from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
 from overrides import overrides
@@ -30,7 +30,7 @@ class CorefSentencesReader(ConllCorefReader):
 
     max_span_width, token_indexers, remove_singleton_clusters : as in `coref`.
     max_sentences : of a longer document as many sentences in a row, from a random place (`coref` takes the first ones):
-        another place each time the document is read.
+        another place each time the document is read. The vocabulary has the words of all of them.
     genre_pattern : the first group of this regular expression in the name of a document is its genre, "-" where there
         is none. The default fits OntoNotes: "nw" of "nw/wsj/24/wsj_2415".
     """
@@ -59,22 +59,27 @@ class CorefSentencesReader(ConllCorefReader):
         for path in paths:
             _check_end(path)
             for document in _Parser(path).dataset_document_iterator(path):
-                sentences = self._cut(document)
+                part = self._part(len(document))
+                sentences = document[part]
                 if sentences:
                     found = self._genre_pattern.search(sentences[0].document_id or "")
                     genre = found.group(1) if found else None
-                    yield self.text_to_instance(
+                    instance = self.text_to_instance(
                         [sentence.words for sentence in sentences],
                         _clusters(sentences),
                         [speaker or "-" for sentence in sentences for speaker in sentence.speakers],
                         "-" if genre is None else genre,
                     )
+                    left_out = document[: part.start] + document[part.stop :]
+                    instance["metadata"].left_out = [word for sentence in left_out for word in sentence.words]
+                    yield instance
 
-    def _cut(self, sentences: List[OntonotesSentence]) -> List[OntonotesSentence]:
-        if self._longest is None or len(sentences) <= self._longest:
-            return sentences
-        first = random.randint(0, len(sentences) - self._longest)
-        return sentences[first : first + self._longest]
+    def _part(self, length: int) -> slice:
+        """Which of so many sentences to take."""
+        if self._longest is None or length <= self._longest:
+            return slice(0, length)
+        first = random.randint(0, length - self._longest)
+        return slice(first, first + self._longest)
 
     @overrides(check_signature=False)
     def text_to_instance(
@@ -92,7 +97,7 @@ class CorefSentencesReader(ConllCorefReader):
         sentences : the words of the document.
         gold_clusters : first and last word of each mention, counted in the document.
         speakers : of each word; None where nobody is known.
-        genre : None where it is not known: the instance then has none, which the model takes for its first one.
+        genre : None where it is not known.
 
         # Raises
 
@@ -108,9 +113,36 @@ class CorefSentencesReader(ConllCorefReader):
         about = instance["metadata"].metadata
         about["sentence_lengths"] = lengths
         about["speakers"] = [numbers.setdefault(speaker, len(numbers)) for speaker in speakers]
-        if genre is not None:
-            instance.add_field("genre", LabelField(genre, "genre_tags"))
+        about["genre"] = genre
+        instance.add_field("metadata", DocumentField(about, self._token_indexers))
         return instance
+
+
+class DocumentField(MetadataField):
+    """
+    What the model is told about a document: nothing of it is a tensor, but the vocabulary has its genre, and the words
+    of the sentences that are not in the instance this time.
+
+    # Parameters
+
+    metadata : with "genre".
+    token_indexers : of the document's text.
+    """
+
+    __slots__ = ["left_out", "_token_indexers"]
+
+    def __init__(self, metadata: Dict[str, Any], token_indexers: Dict[str, TokenIndexer]) -> None:
+        super().__init__(metadata)
+        self.left_out: List[str] = []
+        self._token_indexers = token_indexers
+
+    @overrides
+    def count_vocab_items(self, counter: Dict[str, Dict[str, int]]) -> None:
+        if self.metadata["genre"] is not None:
+            counter["genre_tags"][self.metadata["genre"]] += 1
+        for word in self.left_out:
+            for indexer in self._token_indexers.values():
+                indexer.count_vocab_items(Token(word), counter)
 
 
 class _Parser(Ontonotes):

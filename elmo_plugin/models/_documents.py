@@ -43,6 +43,9 @@ class Document:
         self.tokens = sum(self.lengths)
         self.spans = spans[0]
         self.spans_to_keep = min(max(math.floor(spans_per_word * self.tokens), 1), len(self.spans))
+        self.genre: Optional[str] = metadata[0]["genre"]
+        #: `(1, tokens, ...)`, of the context layer; None until that is done
+        self.contextual: Optional[torch.Tensor] = None
         #: `(tokens,)`: a number for each speaker
         self.speakers = torch.tensor(metadata[0]["speakers"], device=spans.device)
 
@@ -118,8 +121,28 @@ class SentenceEncoder(nn.Module):
         self._holder = holder
 
     def forward(self, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        sentences, sentence_mask = self._holder.get().to_sentences(inputs)
-        return self._encoder(sentences, sentence_mask)[sentence_mask].unsqueeze(0)
+        document = self._holder.get()
+        sentences, sentence_mask = document.to_sentences(inputs)
+        document.contextual = self._encoder(sentences, sentence_mask)[sentence_mask].unsqueeze(0)
+        return document.contextual
+
+
+class HeadScorer(nn.Module):
+    """
+    Score each token as the head of spans, by what the context layer says of it.
+
+    In the place of the scorer of AllenNLP's span extractor, which is given the embedded tokens that it sums.
+    """
+
+    def __init__(self, input_dim: int, holder: Holder) -> None:
+        super().__init__()
+        self._scorer = nn.Linear(input_dim, 1)
+        self._holder = holder
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        contextual = self._holder.get().contextual
+        assert contextual is not None, f"of {tokens.shape[1]} tokens, none encoded yet"
+        return self._scorer(contextual)
 
 
 class SpeakerColumn(nn.Module):

@@ -17,6 +17,7 @@ from torch.nn import functional
 from elmo_plugin.models._crossing import NonCrossingScorer
 from elmo_plugin.models._documents import (
     Document,
+    HeadScorer,
     Holder,
     SentenceEmbedder,
     SentenceEncoder,
@@ -28,7 +29,8 @@ from elmo_plugin.models._documents import (
 @Model.register("sentence_coref")
 class SentenceCoref(CoreferenceResolver):
     """
-    AllenNLP's `coref` as in Lee et al. (2017): sentence by sentence, with speakers and genres; mentions do not cross.
+    AllenNLP's `coref` as in Lee et al. (2017): sentence by sentence, with speakers and genres; mentions do not cross,
+    and their heads are found by the context layer's output (AllenNLP's are by the embedded words).
 
     The embedders and the context layer see one sentence at a time, in parts of bounded size, so that ELMo reads
     sentences and a document may be long. A batch is one document, and of a short one one span is kept at least. Needs
@@ -92,12 +94,13 @@ class SentenceCoref(CoreferenceResolver):
         self._text_field_embedder = SentenceEmbedder(text_field_embedder, self._holder, max_tokens_at_once)
         self._context_layer = SentenceEncoder(context_layer, self._holder)
         # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
+        self._attentive_span_extractor._global_attention = HeadScorer(context_layer.get_output_dim(), self._holder)
         self._attentive_span_extractor: nn.Module = SpeakerColumn(self._attentive_span_extractor, self._holder)
         self._mention_feedforward: nn.Module = WithoutLastColumn(self._mention_feedforward)
         self._mention_scorer: nn.Module = NonCrossingScorer(self._mention_scorer, self._holder)
-        genres = vocab.get_vocab_size("genre_tags")
+        self._genres = vocab.get_token_to_index_vocabulary("genre_tags")
         self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
-        self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(genres, 1))
+        self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(len(self._genres), 1))
         self._feature_dropout = nn.Dropout(feature_dropout)
         self._genre: Optional[torch.Tensor] = None
         if initializer is not None:
@@ -110,14 +113,9 @@ class SentenceCoref(CoreferenceResolver):
         spans: torch.Tensor,
         span_labels: Optional[torch.Tensor] = None,
         metadata: Optional[List[Dict[str, Any]]] = None,
-        genre: Optional[torch.Tensor] = None,
     ) -> Dict[str, Any]:
         """
-        Find antecedents; see AllenNLP's `coref`.
-
-        # Parameters
-
-        genre : `(1,)`, of the reader `coref_sentences`; None for the first genre.
+        Find antecedents; see AllenNLP's `coref`. A genre that was not trained has a vector of zeros.
 
         # Raises
 
@@ -125,7 +123,7 @@ class SentenceCoref(CoreferenceResolver):
         """
         given = self._spans_per_word
         self._holder.document = document = Document(spans, metadata, given)
-        self._genre = spans.new_zeros(1) if genre is None else genre
+        self._genre = self._vector_of(document.genre)
         if spans.shape[1] == 1:
             # AllenNLP's model drops the dimension of a single span: one of padding goes with it.
             spans = functional.pad(spans, (0, 0, 0, 1), value=-1)
@@ -138,6 +136,10 @@ class SentenceCoref(CoreferenceResolver):
             self._spans_per_word = given
             self._holder.document = self._genre = None
 
+    def _vector_of(self, genre: Optional[str]) -> torch.Tensor:
+        vectors = self._genre_embedding.weight
+        return vectors[self._genres[genre]] if genre in self._genres else vectors.new_zeros(vectors.shape[1])
+
     @overrides(check_signature=False)
     def _compute_span_pair_embeddings(
         self, top_span_embeddings: torch.Tensor, antecedent_embeddings: torch.Tensor, antecedent_offsets: torch.Tensor
@@ -147,5 +149,6 @@ class SentenceCoref(CoreferenceResolver):
         )
         same = top_span_embeddings[..., -1].unsqueeze(2) == antecedent_embeddings[..., -1]
         speaker = self._speaker_embedding(same.long())
-        genre = self._genre_embedding(self._genre)[:, None, None].expand_as(speaker)
+        assert self._genre is not None, "forward sets it"
+        genre = self._genre.expand_as(speaker)
         return torch.cat([pairs, self._feature_dropout(torch.cat([speaker, genre], dim=-1))], dim=-1)

@@ -6,7 +6,8 @@ pytest.importorskip("allennlp_models.coref")
 
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.data.data_loaders import MultiProcessDataLoader
 
 from tests import task_data
 
@@ -28,7 +29,7 @@ def test_what_a_document_says_beside_allennlp_s_reader(tmp_path):
     about = instance["metadata"].metadata
     assert about["sentence_lengths"] == [5, 4]
     assert about["speakers"] == [0] * 5 + [1] * 4
-    assert instance["genre"].label == "nw"
+    assert about["genre"] == "nw"
     assert [str(field) for field in instance["spans"]] == [str(field) for field in theirs["spans"]]
     assert instance["span_labels"].labels == theirs["span_labels"].labels
 
@@ -39,7 +40,7 @@ def test_a_pattern_names_several_files(tmp_path):
 
     found = list(reader(genre_pattern="^GUM_([a-z]+)_").read(str(tmp_path / "train_*.gold_conll")))
 
-    assert [instance["genre"].label for instance in found] == ["train", "train"]
+    assert [instance["metadata"]["genre"] for instance in found] == ["train", "train"]
 
 
 def test_a_missing_file_is_an_error(tmp_path):
@@ -62,12 +63,38 @@ def test_a_long_document_gives_a_window_with_mentions_where_they_are(tmp_path):
     assert starts == {"The", "It"}
 
 
+def test_the_vocabulary_has_the_words_of_whole_documents_and_their_genres(tmp_path):
+    """Later epochs have other windows: what the first one leaves out would stay unknown, though it has a vector."""
+    others = ("NNP", "(TOP(NP*))", "-", "*", "-")
+    sentences = [[(f"word{number}", *others)] for number in range(30)]
+    path = write(tmp_path, "a.gold_conll", task_data.conll("nw/a", sentences) + task_data.conll("bc/b"))
+    whole = Vocabulary.from_instances(reader().read(path))
+
+    cut = Vocabulary.from_instances(reader(max_sentences=2).read(path))
+
+    tokens, genres = (cut.get_token_to_index_vocabulary(name) for name in ("tokens", "genre_tags"))
+    assert tokens.keys() == whole.get_token_to_index_vocabulary("tokens").keys()
+    assert {f"word{number}" for number in range(30)} < tokens.keys()
+    assert set(genres) == {"nw", "bc"}
+
+
+def test_each_epoch_has_a_window_of_its_own(tmp_path):
+    """As the experiments load documents: read anew, where no more are kept in memory than there are."""
+    path = write(tmp_path, "a.gold_conll", task_data.conll("nw/a", task_data.SENTENCES * 10))
+    loader = MultiProcessDataLoader(reader(max_sentences=1), path, batch_size=1, max_instances_in_memory=1)
+    loader.index_with(Vocabulary.from_instances(loader.iter_instances()))
+
+    first = [batch["metadata"][0]["original_text"][0] for _ in range(20) for batch in loader]
+
+    assert len(first) == 20 and set(first) == {"The", "It"}
+
+
 def test_text_alone_is_enough_for_a_prediction():
     instance = reader().text_to_instance([["A", "cat"], [], ["It", "sat"]])
 
     assert instance["metadata"].metadata["sentence_lengths"] == [2, 2]
     assert instance["metadata"].metadata["speakers"] == [0] * 4
-    assert "genre" not in instance.fields
+    assert instance["metadata"]["genre"] is None
 
 
 def test_speakers_must_be_those_of_the_words():
@@ -137,4 +164,4 @@ def test_a_group_that_takes_no_part_is_no_genre(tmp_path):
 
     (instance,) = reader(genre_pattern="^GUM(x)?").read(path)
 
-    assert instance["genre"].label == "-"
+    assert instance["metadata"]["genre"] == "-"

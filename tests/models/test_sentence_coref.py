@@ -55,7 +55,9 @@ def run(model, instances):
 
 
 def test_equals_allennlp_on_single_sentences_without_the_features(tmp_path):
-    """With all spans kept, so that none is left out for crossing another."""
+    """
+    With all spans kept, so that none is left out for crossing another, and heads of which no word is more than others.
+    """
     instances = read(tmp_path, task_data.conll("nw/a", task_data.SENTENCES[:1]))
     vocab = Vocabulary.from_instances(instances)
     ours, theirs = build(vocab, spans_per_word=9.0), build(vocab, "coref", features=1, spans_per_word=9.0)
@@ -65,19 +67,20 @@ def test_equals_allennlp_on_single_sentences_without_the_features(tmp_path):
         "_mention_scorer": "_scorer.",
     }
     names.update(_text_field_embedder="_embedder.", _context_layer="_encoder.")
+    torch.nn.init.zeros_(theirs._attentive_span_extractor._global_attention._module.weight)
+    torch.nn.init.zeros_(ours._attentive_span_extractor._extractor._global_attention._scorer.weight)
     state = ours.state_dict()
     for name, tensor in theirs.state_dict().items():
+        if "_global_attention" in name:  # of other columns
+            continue
         part = name.split(".")[0]
         name = name.replace(part + ".", f"{part}.{names.get(part, '')}", 1)
         if state[name].shape != tensor.shape:  # the columns of the two features
             tensor = torch.cat([tensor, tensor.new_zeros(len(tensor), 2 * FEATURE)], dim=1)
         state[name] = tensor
     ours.load_state_dict(state)
-    theirs_only = [instance.duplicate() for instance in instances]
-    for instance in theirs_only:
-        del instance.fields["genre"]
 
-    found, expected = run(ours, instances), run(theirs, theirs_only)
+    found, expected = run(ours, instances), run(theirs, instances)
 
     torch.testing.assert_close(found["loss"], expected["loss"])
     assert torch.equal(found["predicted_antecedents"], expected["predicted_antecedents"])
@@ -149,6 +152,33 @@ def test_memory_is_bounded_by_parts(tmp_path):
 
     assert len(sizes) == 30 and max(sizes) <= 10
     torch.testing.assert_close(found["loss"], expected["loss"])
+
+
+def test_heads_are_found_by_what_the_context_layer_says(tmp_path):
+    """Of the paper's model; AllenNLP's finds them by the embedded words."""
+    instances = read(tmp_path, task_data.conll("nw/a"))
+    model = build(Vocabulary.from_instances(instances))
+    heads = model._attentive_span_extractor._extractor._global_attention
+    scored = []
+    heads.register_forward_hook(lambda *arguments: scored.append(arguments[-1]))
+    context = contextual(model, instances)
+
+    torch.testing.assert_close(scored[0], context @ heads._scorer.weight.T + heads._scorer.bias)
+    assert scored[0].shape == (1, 9, 1)
+
+
+@pytest.mark.parametrize("genre", ["xx", None])
+def test_a_genre_that_was_not_trained_says_nothing(tmp_path, genre):
+    instances = read(tmp_path, task_data.conll("nw/a"), task_data.conll("bc/b", OTHER))
+    model = build(Vocabulary.from_instances(instances))
+    (instance,) = instances[:1]
+    known = run(model, [instance])["loss"]
+    instance["metadata"].metadata["genre"] = genre
+    unknown = run(model, [instance])["loss"]
+    model._genre_embedding.weight.data.zero_()
+
+    assert not torch.equal(unknown, known)
+    assert torch.equal(run(model, [instance])["loss"], unknown)
 
 
 @pytest.mark.parametrize("feature", ["_speaker_embedding", "_genre_embedding"])
