@@ -1,17 +1,25 @@
 // Named entities as in Peters et al. (2018), supplement A.7: words and characters, two biLSTMs of which the second is
-// narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017). Not
-// as there: the dropout's rate, the patience, the batch and a CRF without scores for a sentence's first and last label
-// are AllenNLP's, since the paper's are not known; the labels are BIOUL. The small scale has wikigold for CoNLL-2003,
-// half the width, an average of the weights, vectors of its own for Senna's.
+// narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017); words
+// are looked up in lower case and with 0 for each digit. Not as there: the dropout's rate, the patience, the batch and
+// a CRF without scores for a sentence's first and last label are AllenNLP's, since the paper's are not known; the
+// labels are BIOUL; characters end with marks that a filter may reach beyond.
+// The small scale has wikigold for CoNLL-2003, half the width, an average of the weights, vectors of its own for
+// Senna's, which have digits.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";
 local vectors = import "../lib/words.libsonnet";
 local sizes = {
-  paper: { hidden: [200, 100], batch: 64, trainer: trainers.adam(lr=0.001, epochs=75, patience=25) },
+  paper: {
+    hidden: [200, 100],
+    batch: 64,
+    indexer: "zero_digits",
+    trainer: trainers.adam(lr=0.001, epochs=75, patience=25),
+  },
   small: {
     hidden: [100, 50],
     batch: 16,
+    indexer: "single_id",
     trainer: trainers.adam(lr=0.001, epochs=60, patience=8) + trainers.averaged(0.995),
   },
 };
@@ -50,7 +58,7 @@ function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=e
       type: "conll2003",
       convert_to_coding_scheme: "BIOUL",
       token_indexers: {
-        words: { type: "single_id", lowercase_tokens: true },
+        words: { type: size.indexer, lowercase_tokens: true },
         characters: vectors.character_indexer(3),
       } + entry.indexers,
     },

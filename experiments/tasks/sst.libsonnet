@@ -6,15 +6,14 @@ local trainers = import "../lib/trainers.libsonnet";
 function(
   elmo=null,  // one of lib/elmo.libsonnet
   elmo_state="reset",
-  elmo_dropout=0.0,  // embedding_dropout is already on the whole input
+  elmo_dropout=0.0,  // that of `dropout.embedding` is already on the whole input
   elmo_where="input",
   elmo_layers="all",
   elmo_lambda=null,
   word_dim=100,
   words={ type: "embedding", embedding_dim: word_dim },  // random at the start
   hidden=100,
-  embedding_dropout=0.5,
-  dropout=0.3,
+  dropout={ embedding: 0.5, encoder: 0.3, integrator: 0.3, output: [0.3, 0.3, 0.0] },
   min_phrase_tokens=null,  // null: train on whole sentences alone
   files=data.sst,
   fraction=1,  // of what there is to train on
@@ -34,7 +33,7 @@ function(
       num_layers: 1,
       hidden_dims: [hidden],
       activations: ["relu"],
-      dropout: [dropout],
+      dropout: [dropout.encoder],
     },
     // The words of the other parts only where they have vectors.
     [if !are_pretrained then "datasets_for_vocab_creation"]: ["train"],
@@ -43,20 +42,20 @@ function(
     model: {
       type: if at_output then "elmo_bcn" else "bcn",
       text_field_embedder: { token_embedders: { words: words } + entry.embedders },
-      embedding_dropout: embedding_dropout,
+      embedding_dropout: dropout.embedding,
       // Where ELMo goes to the output, it goes around this layer too.
       pre_encode_feedforward: if at_output then entry.around({ type: "feedforward", feedforward: pre_encode })
                               else pre_encode,
       // The layer in front puts ELMo behind the other columns.
       encoder: entry.around(lstm(hidden), { elmo_start: hidden, elmo_encoder: lstm(elmo.dim) }),
       integrator: lstm(3 * encoded),
-      integrator_dropout: dropout,
+      integrator_dropout: dropout.integrator,
       output_layer: {
         input_dim: 8 * hidden,
         num_layers: 3,
         hidden_dims: [4 * hidden, 2 * hidden, std.length(data.sst.labels)],
         activations: ["relu", "relu", "linear"],
-        dropout: [dropout, dropout, 0.0],
+        dropout: dropout.output,
       },
       // Of random word vectors AllenNLP's default would make too small ones to learn from soon.
       [if !are_pretrained then "initializer"]: {
