@@ -2,8 +2,8 @@
 Let AllenNLP 2.10.1 work on the Python, PyTorch and libraries of today.
 
 `elmo_plugin` calls `apply()` before it imports any component. Each patch says what it cures and where that occurs; on
-versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing. One cures a fault of AllenNLP's own,
-which makes results wrong quietly.
+versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing. One cures a fault of AllenNLP
+itself, which makes results wrong quietly.
 
 What happens before any plugin is loaded is out of reach for the `allennlp` program: it imports `allennlp_models` first,
 whose import asks for NLTK data and warns about pkg_resources. `elmo-plugin` (or `python -m elmo_plugin`) is the same

@@ -62,11 +62,14 @@ def last_level_cache(device: torch.device) -> Optional[int]:
 
 
 def commit() -> Optional[str]:
-    """Name the commit of this package's checkout, with "-dirty" where files of the package differ from it."""
+    """
+    Name the commit of this package's checkout, with "-dirty" where files of the package or experiments differ from it.
+    """
     folder = Path(elmo_plugin.__file__).parent
     try:
         name = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--", ".")
+        where = (".", "../experiments", ":(exclude)../experiments/results")
+        changed = _git(folder, "status", "--porcelain", "--", *where)
     except (OSError, subprocess.CalledProcessError):
         return None
     return name + ("-dirty" if changed else "")

@@ -130,9 +130,9 @@ def read_object(path: Path) -> Dict[str, Any]:
 
 
 def recovered(record: Mapping[str, Any]) -> str:
-    """Say so where a training was killed and went on."""
+    """Say so where a training was killed, or failed, and went on."""
     times = len(record.get("recovered", []))
-    return f"it was killed {'once' if times == 1 else f'{times} times'} and went on" if times else ""
+    return f"it was interrupted {'once' if times == 1 else f'{times} times'} and went on" if times else ""
 
 
 def unrecorded(record: Mapping[str, Any]) -> str:

@@ -76,12 +76,12 @@ def markdown(sheet: Sheet) -> str:
 
 
 def latex(sheet: Sheet) -> str:
-    """Return a `tabular`, with the rules of the package booktabs."""
+    """Return a `tabular`, with the rules of the package booktabs, and the remarks as comments."""
     alignment = "l" * sheet.texts + "r" * (len(sheet.columns) - sheet.texts)
     lines = [" & ".join(text.translate(_LATEX) for text in row) + r" \\" for row in (sheet.columns, *sheet.rows)]
     body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-    title = "% " + sheet.title.replace("\n", " ")
-    return "\n".join([title, rf"\begin{{tabular}}{{{alignment}}}", *body, r"\end{tabular}", ""])
+    comments = ["% " + text.replace("\n", " ") for text in (sheet.title, *sheet.below())]
+    return "\n".join([*comments, rf"\begin{{tabular}}{{{alignment}}}", *body, r"\end{tabular}", ""])
 
 
 def comma_separated(sheet: Sheet) -> str:

@@ -162,6 +162,11 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
     elsewhere: List[Path] = []
+
+    def fail(reason: str) -> None:
+        failures.append(reason)
+        say(f"failed: {reason}")
+
     for number, job in enumerate(left):
         run = job.run
         needs = None if outcome.is_evaluated(run.folder) else job.needs
@@ -169,7 +174,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
             say(f"{run.name}: needs {needs}, which another process is at: run again when that is done")
             continue
         if needs is not None and not outcome.is_finished(needs):
-            failures.append(f"{run.name}: needs {needs}, where no training is finished")
+            fail(f"{run.name}: needs {needs}, where no training is finished")
             continue
         lock = FileLock(run.folder.with_name(run.folder.name + ".lock"))
         try:
@@ -178,7 +183,9 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                 say(f"{run.name}: another process is at it")
                 elsewhere.append(run.folder)
                 continue
-            if run.folder in broken or not outcome.is_evaluated(run.folder):
+            # By now another process may have finished it, and others read it.
+            is_broken = run.folder in broken and not outcome.is_whole(run.folder)
+            if is_broken or not outcome.is_evaluated(run.folder):
                 ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
                 training.train(run, keep_open=lock.descriptors)
@@ -191,7 +198,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                 say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
                 job.score(lock.descriptors)
         except (TrainingError, EngineError, OSError) as error:  # what one is too large for may hold another
-            failures.append(f"{run.name}: {error}")
+            fail(f"{run.name}: {error}")
         finally:
             lock.release()
     return failures

@@ -117,7 +117,7 @@ def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> Non
 def test_a_training_that_was_killed_says_so(tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     assert outcome.collect(tmp_path / "1").remark == ""
-    for times, text in ((1, "it was killed once and went on"), (2, "it was killed 2 times and went on")):
+    for times, text in ((1, "it was interrupted once and went on"), (2, "it was interrupted 2 times and went on")):
         record = {"commit": "a", "inputs": {}, "recovered": ["b"] * times}
         (tmp_path / "1" / outcome.RECORD).write_text(json.dumps(record))
         assert outcome.collect(tmp_path / "1").remark == text

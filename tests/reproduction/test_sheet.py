@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,17 @@ def test_latex():
         r"a\_b &  &  \\",
         r"\bottomrule",
         r"\end{tabular}",
+    ]
+
+
+def test_remarks_are_comments_in_latex():
+    sheet = replace(SHEET, remarks=["Beware\nof this.", "And of that.", "Beware\nof this."])
+
+    assert latex(sheet).splitlines()[:4] == [
+        "% A title",
+        "% Beware of this.",
+        "% And of that.",
+        r"\begin{tabular}{lrr}",
     ]
 
 

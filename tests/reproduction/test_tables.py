@@ -12,7 +12,7 @@ from elmo_plugin.reproduction import items, outcome, tables
 from elmo_plugin.reproduction.cells import cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.recovery import CALLBACKS_KEY, CHECKPOINTER_KEY
-from elmo_plugin.reproduction.tables import CACHE_KEY, Plan, run_missing, time_left
+from elmo_plugin.reproduction.tables import CACHE_KEY, ItemsJob, Plan, run_missing, time_left
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
@@ -48,6 +48,34 @@ def test_a_failure_stops_nothing_else_and_is_tried_again(tmp_path, trained):
 
     run_missing(plan(tmp_path).jobs(), print)
     assert len(trained) == 10
+
+
+def test_a_failure_is_said_when_it_happens(tmp_path, trained):
+    """Whatever may go wrong later, where the table is shown."""
+    said = []
+
+    failures = run_missing(plan(tmp_path, seeds=[1]).jobs(), said.append)
+
+    place = said.index(f"failed: {failures[0]}")
+    assert "snli_last" in said[place - 1] and place < len(said) - 1
+
+
+def test_a_tuning_that_another_process_has_repeated_meanwhile_is_taken_as_it_is(tmp_path, trained, monkeypatch):
+    """Its trainings read it: it must not be taken away under them."""
+    tuning, training = (ItemsJob(run, "test") for run in plan(tmp_path).runs_of(plan(tmp_path).cells[0]))
+    training.needs = tuning.run.folder
+    leave_result(tuning.run.folder, 0.5)
+    leave_items(tuning.run.folder, "test", some_items([1]))
+    archive = tuning.run.folder / outcome.ARCHIVE
+    content = archive.read_bytes()
+    archive.unlink()
+
+    def another_process(said):
+        if "2 trainings" in said:
+            archive.write_bytes(content)
+
+    assert run_missing([tuning, training], another_process) == []
+    assert trained == [training.run]
 
 
 def test_a_cell_of_two_tables_is_trained_once(tmp_path, trained):
@@ -164,13 +192,13 @@ def test_what_needs_a_training_of_another_process_is_left_out(tmp_path, trained)
     assert lock.acquire(exclusive=True)
     said = []
 
-    jobs = [tables.ItemsJob(first, "test"), tables.ItemsJob(second, "test", needs=first.folder)]
+    jobs = [ItemsJob(first, "test"), ItemsJob(second, "test", needs=first.folder)]
     assert run_missing(jobs, said.append) == [] and trained == []
     assert f"table2/snli_baseline, seed 2: needs {first.folder}, which another process is at: run again" in said[-1]
 
     lock.release()
     other = tmp_path / "nothing"
-    assert "needs" in run_missing([tables.ItemsJob(second, "test", needs=other)], said.append)[0]
+    assert "needs" in run_missing([ItemsJob(second, "test", needs=other)], said.append)[0]
 
 
 def test_nothing_that_was_scored_is_lost_where_the_weights_are_gone(tmp_path, trained):
