@@ -1,0 +1,68 @@
+"""The published tables are made of the published records, and these are of the experiments as they are now."""
+
+import re
+from pathlib import Path
+from typing import Any, List, Tuple
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from allennlp.commands import main  # noqa: E402
+
+from elmo_plugin.reproduction import tunings  # noqa: E402
+from elmo_plugin.reproduction.cells import TABLES, cells_of  # noqa: E402
+from elmo_plugin.reproduction.tables import Plan  # noqa: E402
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
+RECORDS = EXPERIMENTS / "results" / "small"
+PUBLISHED = sorted(RECORDS.glob("*.csv"))
+VARIABLES = {"SCALE": "small", "DATA": "d", "SST_DATA": "s", "VECTORS": "v", "BILM": "builtin"}
+#: which biLMs are tuned in the tables
+TUNED = ["snli", "squad", "sst"]
+
+
+def named(path: Path) -> Tuple[str, List[str]]:
+    """The table of a file, and the tasks for which the biLM is tuned."""
+    table, *tuned = path.stem.split("-")
+    return table, tuned[1:]
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last digit; an experiment that was changed has no records."""
+    table, tuned = named(path)
+    (tmp_path / "small").mkdir()
+    for folder in RECORDS.iterdir():
+        if folder.is_dir():
+            (tmp_path / "small" / folder.name).symlink_to(folder, target_is_directory=True)
+    monkeypatch.chdir(EXPERIMENTS.parent)
+    for name in ("DATA", "BILM", "VECTORS", "SST_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    arguments = ["show", table, "--runs", str(tmp_path), *(["--tuned", ",".join(tuned)] if tuned else [])]
+    monkeypatch.setattr("sys.argv", ["allennlp", "elmo-tables", *arguments])
+
+    main(prog="allennlp")
+
+    assert (tmp_path / "small" / path.name).read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+
+
+def test_each_record_is_of_an_experiment() -> None:
+    """Another one is of an experiment that was changed since: it is read by no table."""
+    wide = {**VARIABLES, "BILM_DIM": "256"}
+    tables = [(table, {}) for table in TABLES if table != "figure2"]  # which has the trainings of table 1
+    bilms = tunings.tuned_bilms(EXPERIMENTS, TUNED, wide, RECORDS)
+    tables += [(table, bilms) for table, _ in tables if table != "figure1"]
+    plans: List[Any] = [tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, None), None, wide, RECORDS)]
+    for table, tuned in tables:
+        plans.append(Plan(cells_of(table, EXPERIMENTS), None, wide if tuned else VARIABLES, RECORDS, tuned=tuned))
+    known = {job.run.folder for plan in plans for job in plan.jobs()}
+
+    found = {path.parent for path in RECORDS.rglob("run.json")}
+    assert found and sorted(found - known) == []
+
+
+def test_records_hold_no_path_of_a_machine() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in RECORDS.rglob("*.json")}
+
+    assert [path for path, text in texts.items() if re.search(r'"/(home|root|tmp|work)', text)] == []
