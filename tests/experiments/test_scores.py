@@ -1,6 +1,8 @@
 """The scores of the tables are those of the official scorers, on cases that were worked out by hand."""
 
+import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -17,6 +19,10 @@ from allennlp_models.structured_prediction.metrics.srl_eval_scorer import (  # n
     DEFAULT_SRL_EVAL_PATH,
     SrlEvalScorer,
 )
+from allennlp_models.structured_prediction.models.srl import (  # noqa: E402
+    convert_bio_tags_to_conll_format,
+    write_conll_formatted_tags_to_file,
+)
 
 from elmo_plugin.reproduction.measures import MEASURES  # noqa: E402
 
@@ -28,6 +34,10 @@ from elmo_plugin.reproduction.measures import MEASURES  # noqa: E402
         ("the red mat", ["mat on the floor", "red mat"], 1.0, 1.0),  # the best of all answers
         ("red mat here", ["red mat"], 0.0, 0.8),  # 2 of 3 words right, 2 of 2 found
         ("dog", ["cat"], 0.0, 0.0),
+        ("the the cat", ["cat cat dog"], 0.0, 1 / 2),  # a word counts as often as both have it: 1 of 1 and 1 of 3
+        ("U.S.-based", ["usbased"], 1.0, 1.0),  # what is between letters is taken out, no space is put in
+        ("caf\u00e9", ["cafe"], 0.0, 0.0),  # accents count
+        ("", ["cat"], 0.0, 0.0),
     ],
 )
 def test_squad(answer, gold, exact, f1):
@@ -35,6 +45,14 @@ def test_squad(answer, gold, exact, f1):
     metric(answer, gold)
 
     assert metric.get_metric() == (exact, pytest.approx(f1))
+
+
+def test_squad_where_nothing_is_left_of_an_answer():
+    """The one difference from the script of SQuAD 1.1, whose F1 is 0 here: AllenNLP's functions are those of 2.0."""
+    metric = SquadEmAndF1()
+    metric("the", ["a"])
+
+    assert metric.get_metric() == (1.0, 1.0)
 
 
 @pytest.mark.skipif(shutil.which("perl") is None, reason="srl-eval.pl needs Perl")
@@ -52,6 +70,45 @@ def test_semantic_roles():
     assert scores["f1-measure-overall"] == pytest.approx(0.4)
 
 
+#: words, the place of the predicate, the gold labels and those found
+SENTENCES = [
+    # An argument in two parts is one, and found where both are; the verb's parts count for nothing.
+    ("What he says goes on .", 2, "B-A1 B-A0 B-V O B-C-V O", "B-A1 B-A0 B-V O O O"),  # 2 right
+    ("It , they say , rains", 3, "B-A1 O B-A0 B-V O B-C-A1", "B-A1 O B-A0 B-V O B-C-A1"),  # 2 right
+    ("It , they say , rains", 3, "B-A1 O B-A0 B-V O B-C-A1", "B-A1 O B-A0 B-V O O"),  # 1 right, 1 surplus, 1 missed
+    # A reference has a label of its own; another label is another argument; ends count.
+    ("the man who came late", 3, "B-A0 I-A0 B-R-A0 B-V B-AM-TMP", "B-A0 I-A0 B-R-A0 B-V B-AM-MNR"),  # 2, 1 and 1
+    ("the man who came late", 3, "B-A0 I-A0 B-R-A0 B-V B-AM-TMP", "O B-A0 B-A0 B-V B-AM-TMP"),  # 1, 2 and 2
+    ("No verb here", None, "O O O", "O O O"),
+]
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="srl-eval.pl needs Perl")
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_semantic_roles_of_several_sentences(size, tmp_path):
+    """From the labels of the model, in batches of any size; the counts are those that the script itself prints."""
+    scorer = SrlEvalScorer(DEFAULT_SRL_EVAL_PATH, ignore_classes=["V"])
+    rows = [
+        (place, words.split(), *(convert_bio_tags_to_conll_format(tags.split()) for tags in (found, gold)))
+        for words, place, gold, found in SENTENCES
+    ]
+    for start in range(0, len(rows), size):
+        scorer(*map(list, zip(*rows[start : start + size])))
+    with open(tmp_path / "found", "w") as found, open(tmp_path / "gold", "w") as gold:
+        for row in rows:
+            write_conll_formatted_tags_to_file(found, gold, *row)
+    command = ["perl", DEFAULT_SRL_EVAL_PATH, str(tmp_path / "gold"), str(tmp_path / "found")]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    (overall,) = re.findall(r"Overall +(\d+) +(\d+) +(\d+)", printed)
+
+    right, surplus, missed = 8, 4, 4
+    assert [int(number) for number in overall] == [right, surplus, missed]
+    scores = scorer.get_metric()
+    assert scores["precision-overall"] == pytest.approx(right / (right + surplus))
+    assert scores["recall-overall"] == pytest.approx(right / (right + missed))
+    assert scores["f1-measure-overall"] == pytest.approx(2 / 3)
+
+
 def test_entities():
     """One of two entities has the wrong end: precision, recall and F1 of conlleval are 1/2."""
     tags = ["O", "B-PER", "L-PER", "U-LOC", "U-PER"]
@@ -64,6 +121,32 @@ def test_entities():
     metric(torch.nn.functional.one_hot(found, len(tags)).float(), gold)
 
     assert metric.get_metric()["f1-measure-overall"] == pytest.approx(0.5)
+
+
+def test_entities_of_several_sentences():
+    """
+    By hand as conlleval counts: one of the right type and place, one of another type, two neighbours taken for one, one
+    that is none, one that is missed; the counts of all sentences together, not means over them.
+    """
+    tags = ["O", *(f"{part}-{kind}" for kind in ("PER", "LOC") for part in "BILU")]
+    vocab = Vocabulary(tokens_to_add={"labels": tags}, non_padded_namespaces=["labels"])
+    metric = SpanBasedF1Measure(vocab, tag_namespace="labels", label_encoding="BIOUL")
+    sentences = [
+        ("B-PER L-PER O U-LOC", "B-PER L-PER O U-PER"),
+        ("U-PER U-PER O O", "B-PER L-PER O U-LOC"),
+        ("O U-LOC", "O O"),
+    ]
+    for gold, found in sentences:
+        places = [
+            torch.tensor([[vocab.get_token_index(tag, "labels") for tag in row.split()]]) for row in (found, gold)
+        ]
+        metric(torch.nn.functional.one_hot(places[0], len(tags)).float(), places[1])
+
+    scores = metric.get_metric()
+    right, found, there = 1, 4, 5
+    assert scores["precision-overall"] == pytest.approx(right / found)
+    assert scores["recall-overall"] == pytest.approx(right / there)
+    assert scores["f1-measure-overall"] == pytest.approx(2 * right / (found + there))
 
 
 def test_coreference():
