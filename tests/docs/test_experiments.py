@@ -7,14 +7,14 @@ import pytest
 
 pytest.importorskip("allennlp_models.coref")
 
-from allennlp.data import DatasetReader
+from allennlp.data import DatasetReader, TokenIndexer
 from allennlp.models import Model
 from allennlp.modules import Seq2SeqEncoder
 
 from tests.docs.flags import flags_of
 
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
-KINDS = {"model": Model, "reader": DatasetReader, "encoder": Seq2SeqEncoder}
+KINDS = {"model": Model, "reader": DatasetReader, "encoder": Seq2SeqEncoder, "indexer": TokenIndexer}
 
 
 def test_options_are_those_of_the_command(monkeypatch):
@@ -28,5 +28,5 @@ def test_options_are_those_of_the_command(monkeypatch):
 def test_components_are_registered():
     rows = re.findall(r"^\| (\w+) `(\w+)` \|", TEXT, flags=re.MULTILINE)
 
-    assert len(rows) >= 11
+    assert len(rows) >= 12
     assert [name for kind, name in rows if name not in KINDS[kind].list_available()] == []
