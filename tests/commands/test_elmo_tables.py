@@ -2,8 +2,13 @@
 
 import argparse
 import csv
+import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -283,6 +288,57 @@ def test_items_of_a_run(tmp_path, monkeypatch, capsys):
     assert f"4 items, accuracy 75.0: {tmp_path}/items_development.json" in capsys.readouterr().out
 
 
+def content_of(folder):
+    """The digests of all files but locks."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and "lock" not in path.name]
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_a_table_that_is_killed_goes_on(tmp_path, monkeypatch):
+    """With kill -9 behind some epoch of each of its two trainings: nothing is trained anew, nothing is lost."""
+    from elmo_plugin.reproduction import outcome
+
+    task_data.write(tmp_path)
+    arguments = [
+        "--tasks",
+        "ner",
+        "--data",
+        tmp_path,
+        "--vectors",
+        tmp_path / "vectors.txt",
+        "--runs",
+        tmp_path / "runs",
+    ]
+    command = [sys.executable, "-m", "elmo_plugin", "elmo-tables", "run", "table1", *map(str, arguments)]
+    killed = set()
+    for _ in range(2):
+        with subprocess.Popen(command, start_new_session=True) as process:
+            while process.poll() is None:
+                parts = {path.parent for path in (tmp_path / "runs").rglob("*.part/metrics_epoch_1.json")} - killed
+                if parts and all(list(part.glob("model_state_e*_b0.th")) for part in parts):
+                    killed |= parts
+                    os.killpg(process.pid, signal.SIGKILL)
+                    break
+                time.sleep(0.01)
+            assert process.wait() == -signal.SIGKILL
+    run(monkeypatch, "run", "table1", *arguments)
+
+    assert len(killed) == 2
+    records = {path.parent: json.loads(path.read_text()) for path in (tmp_path / "runs").rglob(outcome.RECORD)}
+    assert [len(record["recovered"]) for record in records.values()] == [1, 1]
+    for folder in records:
+        metrics = outcome.collect(folder).metrics
+        assert (folder / "metrics_epoch_0.json").exists() and metrics["epoch"] > 2
+    table = (tmp_path / "runs" / "small" / "table1.md").read_text()
+    assert table.count("it was interrupted once and went on") == 2
+    (baseline, elmo) = [
+        row for row in csv.DictReader((tmp_path / "runs/small/table1.csv").open()) if row["task"] == "ner"
+    ]
+    assert baseline["mean"] and elmo["mean"] and elmo["p_value"]
+
+
 @pytest.mark.slow
 def test_figure_2_for_real(tmp_path, monkeypatch):
     """Two sentences of entities, trained, scored and drawn by the processes that do it."""
@@ -301,8 +357,11 @@ def test_figure_2_for_real(tmp_path, monkeypatch):
         tmp_path / "runs",
     ]
     run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache")
+    kept = content_of(tmp_path / "cache")
+    run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache", "--seeds", 2)
 
-    (folder,) = (path.parent for path in (tmp_path / "runs").rglob(outcome.RECORD))
+    assert kept and content_of(tmp_path / "cache") == kept  # the other seed computes nothing
+    (folder,) = (path.parent for path in (tmp_path / "runs").rglob(outcome.RECORD) if path.parent.name == "1")
     (last,) = read(folder / FILE_NAME)[-1:]
     assert last["epoch"] == outcome.collect(folder).metrics["epoch"] + 1
     assert len(items.read(folder, "test").numbers) == 2

@@ -34,6 +34,7 @@ CONFIGS = sorted(ROOT.rglob("*.jsonnet"))
 CELLS = [path for path in CONFIGS if path.parent.name.startswith(("table", "figure"))]
 configs = pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
+READ_AT_ANY_SCALE = ("ner", "ner_task", "snli", "squad_contexts", "squad_questions", "srl")
 SMALLER: Dict[str, Dict[str, Any]] = {
     **dict.fromkeys(
         ["bcn", "crf_tagger", "elmo_bcn", "elmo_layer_probe"],
@@ -70,11 +71,20 @@ def test_experiment_says_what_it_is(path: Path) -> None:
     assert not re.search(r"https?://|/(?:home|root)/", text)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in CONFIGS if path not in CELLS], ids=lambda path: path.relative_to(ROOT).as_posix()
-)
-def test_experiment_trains_on_small_data(path: Path, tmp_path: Path) -> None:
+def others() -> Iterator[Any]:
+    """Each experiment that is no cell; those that read the data of a task do so at any scale."""
+    for path in CONFIGS:
+        if path not in CELLS:
+            for scale in ("small", "paper") if path.stem in READ_AT_ANY_SCALE else ("small",):
+                yield pytest.param(path, scale, id=f"{path.relative_to(ROOT).as_posix()}-{scale}")
+
+
+@pytest.mark.parametrize("path,scale", list(others()))
+def test_experiment_trains_on_small_data(
+    path: Path, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As `allennlp train` does it, data and steps cut down, and nothing else."""
+    monkeypatch.setenv("SCALE", scale)
     params = Params.from_file(str(path))
     smaller = SMALLER[params["model"]["type"]]
     params = Params.from_file(str(path), params_overrides=json.dumps(smaller))

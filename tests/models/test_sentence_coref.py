@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from elmo_plugin.models._crossing import choose
 from elmo_plugin.models._documents import SentenceEmbedder
-from tests import task_data
+from elmo_plugin.token_embedders.elmo import ElmoEmbedder
+from tests import task_data, tiny
 
 WORD, HIDDEN, FEATURE = 6, 3, 4
 SPAN = 4 * HIDDEN + FEATURE + WORD
@@ -152,6 +153,41 @@ def test_memory_is_bounded_by_parts(tmp_path):
 
     assert len(sizes) == 30 and max(sizes) <= 10
     torch.testing.assert_close(found["loss"], expected["loss"])
+
+
+def test_elmo_of_a_long_document_is_that_of_its_sentences_in_bounded_parts(tmp_path):
+    """What the biLM holds does not grow with the document, and a sentence's vectors are those of the sentence alone."""
+    tiny.write(tmp_path / "bilm")
+    bilm = {"type": "elmo", "weights": str(tmp_path / "bilm")}
+    path = tmp_path / "a.gold_conll"
+    seen, embedded = {}, {}
+    for number in (2, 40):
+        path.write_text(task_data.conll("nw/a", task_data.SENTENCES * (number // 2)), encoding="utf-8")
+        reading = {"type": "coref_sentences", "max_span_width": 3, "token_indexers": {"bilm": dict(bilm)}}
+        instances = list(DatasetReader.from_params(Params(reading)).read(str(path)))
+        model = build(
+            Vocabulary.from_instances(instances),
+            text_field_embedder={"token_embedders": {"bilm": {**bilm, "state": "reset", "dropout": 0.0}}},
+            context_layer={"type": "lstm", "input_size": 12, "hidden_size": HIDDEN, "bidirectional": True},
+            mention_feedforward={"input_dim": SPAN + 6, "num_layers": 1, "hidden_dims": 12, "activations": "relu"},
+            antecedent_feedforward={
+                "input_dim": 3 * (SPAN + 6) + 3 * FEATURE,
+                "num_layers": 1,
+                "hidden_dims": 12,
+                "activations": "relu",
+            },
+            max_tokens_at_once=10,
+        )
+        sizes = seen.setdefault(number, [])
+        (elmo,) = (module for module in model.modules() if isinstance(module, ElmoEmbedder))
+        elmo.register_forward_hook(lambda *arguments, sizes=sizes: sizes.append(arguments[-1].shape))
+        model._text_field_embedder.register_forward_hook(
+            lambda *arguments, number=number: embedded.update({number: arguments[-1]})
+        )
+        run(model, instances)
+
+    assert len(seen[40]) == 20 * len(seen[2]) and {shape[0] * shape[1] for shape in seen[40]} == {10}
+    torch.testing.assert_close(embedded[40], embedded[2].repeat(1, 20, 1), rtol=0, atol=1e-6)
 
 
 def test_heads_are_found_by_what_the_context_layer_says(tmp_path):
