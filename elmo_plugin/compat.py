@@ -88,19 +88,16 @@ def keep_averaging_when_recovered() -> None:
     Let a training with a moving average go on (`allennlp train --recover`).
 
     AllenNLP puts the tensors of the checkpoint in the place of the model's parameters. From then on the average is one
-    of weights that no longer train, and it is never given to the model: epochs are scored without it, and `best.th` is.
-    Occurs with every version.
+    of weights that no longer train, and it is never given to the model: epochs are scored, and `best.th` is written,
+    without it. Occurs with every version.
     """
     from allennlp.training.moving_average import MovingAverage
 
-    def make(load_state_dict: Callable) -> Callable:
+    def make(_: Callable) -> Callable:
         def keeping_parameters(self: MovingAverage, state_dict: Dict[str, Any]) -> None:
-            parameters, shadows, backups = self._parameters, self._shadows, self._backups
-            load_state_dict(self, state_dict)
-            for mine, loaded in ((shadows, self._shadows), (backups, self._backups)):
+            for mine, key in ((self._shadows, "shadows"), (self._backups, "backups")):
                 for name, tensor in mine.items():
-                    tensor.copy_(loaded[name])  # on the device of the model
-            self._parameters, self._shadows, self._backups = parameters, shadows, backups
+                    tensor.copy_(state_dict[key][name])  # on the device of the model
 
         return keeping_parameters
 

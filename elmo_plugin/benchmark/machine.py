@@ -68,7 +68,8 @@ def commit() -> Optional[str]:
     folder = Path(elmo_plugin.__file__).parent
     try:
         name = _git(folder, "rev-parse", "HEAD")
-        where = (".", "../experiments", ":(exclude)../experiments/results")
+        has_experiments = (folder.parent / "experiments").is_dir()
+        where = [".", *(["../experiments", ":(exclude)../experiments/results"] if has_experiments else [])]
         changed = _git(folder, "status", "--porcelain", "--", *where)
     except (OSError, subprocess.CalledProcessError):
         return None

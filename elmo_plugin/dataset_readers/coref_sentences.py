@@ -3,6 +3,7 @@
 import random
 import re
 from collections import deque
+from copy import deepcopy
 from glob import glob
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
@@ -142,7 +143,19 @@ class DocumentField(MetadataField):
             counter["genre_tags"][self.metadata["genre"]] += 1
         for word in self.left_out:
             for indexer in self._token_indexers.values():
-                indexer.count_vocab_items(Token(word), counter)
+                indexer.count_vocab_items(Token(_as_embedded(word)), counter)
+
+    @overrides(check_signature=False)
+    def duplicate(self) -> "DocumentField":
+        """As of AllenNLP's text fields: the indexers are shared, which may be large."""
+        field = DocumentField(deepcopy(self.metadata), self._token_indexers)
+        field.left_out = list(self.left_out)
+        return field
+
+
+def _as_embedded(word: str) -> str:
+    """The form in which AllenNLP's instances have OntoNotes' full stop and question mark."""
+    return word[1:] if word in ("/.", "/?") else word
 
 
 class _Parser(Ontonotes):

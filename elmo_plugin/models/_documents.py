@@ -44,7 +44,7 @@ class Document:
         self.spans = spans[0]
         self.spans_to_keep = min(max(math.floor(spans_per_word * self.tokens), 1), len(self.spans))
         self.genre: Optional[str] = metadata[0]["genre"]
-        #: `(1, tokens, ...)`, of the context layer; None until that is done
+        #: `(1, tokens, dim)`, the context layer's output; None until it is there
         self.contextual: Optional[torch.Tensor] = None
         #: `(tokens,)`: a number for each speaker
         self.speakers = torch.tensor(metadata[0]["speakers"], device=spans.device)

@@ -93,12 +93,13 @@ class SentenceCoref(CoreferenceResolver):
         self._spans_per_word: float = spans_per_word
         self._text_field_embedder = SentenceEmbedder(text_field_embedder, self._holder, max_tokens_at_once)
         self._context_layer = SentenceEncoder(context_layer, self._holder)
-        # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
         self._attentive_span_extractor._global_attention = HeadScorer(context_layer.get_output_dim(), self._holder)
+        # The number of its speaker goes with each span, and is taken off before anything is computed from the span.
         self._attentive_span_extractor: nn.Module = SpeakerColumn(self._attentive_span_extractor, self._holder)
         self._mention_feedforward: nn.Module = WithoutLastColumn(self._mention_feedforward)
         self._mention_scorer: nn.Module = NonCrossingScorer(self._mention_scorer, self._holder)
-        self._genres = vocab.get_token_to_index_vocabulary("genre_tags")
+        # A copy: the vocabulary may be extended later, the embedding is not.
+        self._genres = dict(vocab.get_token_to_index_vocabulary("genre_tags"))
         self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
         self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(len(self._genres), 1))
         self._feature_dropout = nn.Dropout(feature_dropout)
@@ -115,7 +116,7 @@ class SentenceCoref(CoreferenceResolver):
         metadata: Optional[List[Dict[str, Any]]] = None,
     ) -> Dict[str, Any]:
         """
-        Find antecedents; see AllenNLP's `coref`. A genre that was not trained has a vector of zeros.
+        Find antecedents; see AllenNLP's `coref`. A genre that the vocabulary does not have is a vector of zeros.
 
         # Raises
 

@@ -112,7 +112,9 @@ def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Se
     except TrainingError as error:
         if earlier is None:
             raise
-        raise TrainingError(f"{error} It went on from where it was killed; to begin anew remove {part}.") from error
+        raise TrainingError(
+            f"{error} It went on from where it was interrupted; to begin anew remove {part}."
+        ) from error
 
 
 def _earlier(part: Path, begun: Path, inputs: Mapping[str, str]) -> Optional[Dict[str, Any]]:

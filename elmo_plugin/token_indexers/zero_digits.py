@@ -14,8 +14,8 @@ class ZeroDigitsTokenIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id` with 0 for each digit: "1996-08-22" is "0000-00-00".
 
-    For word vectors that are made so, as Senna's are (Peters et al. 2017). Takes the parameters of `single_id`; a
-    feature that is no text is refused. Registered as "zero_digits".
+    For word vectors that are made so, as Senna's are (Peters et al. 2017). Takes the parameters of `single_id`.
+    Registered as "zero_digits".
     """
 
     @overrides

@@ -1,10 +1,10 @@
 // Coreference as in Peters et al. (2018), supplement A.6: Lee et al. (2017) with ELMo of single sentences at the input.
 // Not as there: no Turian vectors, vectors are not normalised, and a word without one has a random one; LSTMs with a
-// state of zeros and separate gates; dropout of the context layer, in place of its recurrence, is on its input and
-// output; the learning rate falls by epochs (by the same share); 50 sentences are drawn when a document is read, in
-// each epoch; characters end with marks that a filter may reach beyond; scored by AllenNLP's CoNLL scores; feature
-// dropout is on speakers and genres alone; ELMo is in the sums over the heads of spans too, as all that a word is
-// embedded by.
+// state of zeros and separate gates, whose input weights start by Xavier; dropout of the context layer, in place of its
+// recurrence, is on its input and output; the learning rate falls by epochs (by the same share); 50 sentences are drawn
+// when a document is read, in each epoch; words end with marks, so that a filter may reach beyond their characters;
+// scored by AllenNLP's CoNLL scores; feature dropout is on speakers and genres alone; the weighted sum of a span's
+// words has ELMo in it too, as it has all that a word is embedded by.
 // The small scale has OntoGUM for OntoNotes, half the width, fewer sentences and antecedents, and stops by patience.
 // For GloVe it has vectors of its own, which train too: fixed, the baseline got an F1 of 38 on the development part,
 // trained 40 (seed 1, 15 epochs, before heads were found by the context layer).

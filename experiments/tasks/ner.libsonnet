@@ -2,9 +2,9 @@
 // narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017); words
 // are looked up in lower case and with 0 for each digit. Not as there: the dropout's rate, the patience, the batch and
 // a CRF without scores for a sentence's first and last label are AllenNLP's, since the paper's are not known; the
-// labels are BIOUL; characters end with marks that a filter may reach beyond.
-// The small scale has wikigold for CoNLL-2003, half the width, an average of the weights, vectors of its own for
-// Senna's, which have digits.
+// labels are BIOUL; words end with marks, so that a filter may reach beyond their characters.
+// The small scale has wikigold for CoNLL-2003, half the width, an average of the weights, its own vectors, with digits,
+// for Senna's.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";

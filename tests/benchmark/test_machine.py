@@ -28,6 +28,43 @@ def test_commit_of_the_checkout():
     assert machine.describe(CPU)["commit"].replace("-dirty", "") == head.strip()
 
 
+@pytest.mark.parametrize(
+    "changed,is_dirty",
+    [
+        ("elmo_plugin/__init__.py", True),
+        ("experiments/a.jsonnet", True),
+        ("experiments/new.jsonnet", True),
+        ("experiments/results/table1.md", False),
+        ("README.md", False),
+        (None, False),
+    ],
+)
+def test_what_makes_a_commit_dirty(changed, is_dirty, tmp_path, monkeypatch):
+    """Package and experiments, from which results come; not the results, nor documents."""
+    for name in ("elmo_plugin/__init__.py", "experiments/a.jsonnet", "experiments/results/table1.md", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("old")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    if changed is not None:
+        (tmp_path / changed).write_text("new")
+    monkeypatch.setattr(machine.elmo_plugin, "__file__", str(tmp_path / "elmo_plugin" / "__init__.py"))
+
+    assert machine.commit().endswith("-dirty") == is_dirty
+
+
+def test_a_package_without_experiments_has_a_commit(tmp_path, monkeypatch):
+    """As where the package's folder is itself a checkout."""
+    (tmp_path / "__init__.py").write_text("")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(machine.elmo_plugin, "__file__", str(tmp_path / "__init__.py"))
+
+    assert len(machine.commit()) == 40
+
+
 def test_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
 

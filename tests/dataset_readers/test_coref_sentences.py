@@ -65,8 +65,8 @@ def test_a_long_document_gives_a_window_with_mentions_where_they_are(tmp_path):
 
 def test_the_vocabulary_has_the_words_of_whole_documents_and_their_genres(tmp_path):
     """Later epochs have other windows: what the first one leaves out would stay unknown, though it has a vector."""
-    others = ("NNP", "(TOP(NP*))", "-", "*", "-")
-    sentences = [[(f"word{number}", *others)] for number in range(30)]
+    others = ("NNP", "(TOP(NP*)", "-", "*", "-")
+    sentences = [[(f"word{number}", *others), ("/.", ".", "*)", "-", "*", "-")] for number in range(30)]
     path = write(tmp_path, "a.gold_conll", task_data.conll("nw/a", sentences) + task_data.conll("bc/b"))
     whole = Vocabulary.from_instances(reader().read(path))
 
@@ -76,6 +76,17 @@ def test_the_vocabulary_has_the_words_of_whole_documents_and_their_genres(tmp_pa
     assert tokens.keys() == whole.get_token_to_index_vocabulary("tokens").keys()
     assert {f"word{number}" for number in range(30)} < tokens.keys()
     assert set(genres) == {"nw", "bc"}
+
+
+def test_a_copy_of_an_instance_shares_the_indexers(tmp_path):
+    """They may hold a table of words; AllenNLP's interpreters copy an instance for each cluster."""
+    path = write(tmp_path, "a.gold_conll", task_data.conll("nw/a", task_data.SENTENCES * 2))
+    (instance,) = reader(max_sentences=1).read(path)
+    field, copy = instance["metadata"], instance.duplicate()["metadata"]
+
+    assert copy.metadata == field.metadata and copy.metadata is not field.metadata
+    assert copy.left_out == field.left_out != []
+    assert copy._token_indexers is field._token_indexers
 
 
 def test_each_epoch_has_a_window_of_its_own(tmp_path):

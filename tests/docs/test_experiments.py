@@ -1,4 +1,4 @@
-"""The flags that the document names are those of the command, and its components are registered."""
+"""The flags that the document names are those of the command where it makes tables; its components are registered."""
 
 import re
 from pathlib import Path

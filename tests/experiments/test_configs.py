@@ -151,7 +151,7 @@ def test_cell_trains_two_steps(path: Path, scale: str, tmp_path: Path, monkeypat
     monkeypatch.setenv("SCALE", scale)
     params = cell_parameters(path)
     kind, patterns = params["model"]["type"], list(patterns_in(params["model"].as_dict(quiet=True)))
-    if kind == "sentence_coref":  # of nine words three spans are kept, which may be of one word each: they have no head
+    if kind == "sentence_coref":  # of nine words three spans are kept: of one word each, they have no choice of a head
         params["model"]["spans_per_word"] = 1.0
     prepare_environment(params)
     training = TrainModel.from_params(params=params, serialization_dir=str(tmp_path / "run"), local_rank=0)
