@@ -81,11 +81,13 @@ CASES: Dict[str, Case] = {
 def check(task: str, archive: Path, spacy_model: str) -> None:
     """
     Let the predictor that the model of an archive names make outputs one by one and together, as lines of JSON;
-    documents for coreference only one by one.
+    documents for coreference only one by one. AllenNLP's `bcn` names none.
     """
     case = CASES[task]
     arguments: Dict[str, Any] = {"language": spacy_model} if case.needs_spacy else {}
-    predictor = Predictor.from_archive(outcome.load(archive), extra_args=arguments)
+    loaded = outcome.load(archive)
+    name = case.predictor if loaded.config["model"]["type"] == "bcn" else None
+    predictor = Predictor.from_archive(loaded, name, extra_args=arguments)
     assert type(predictor) is Predictor.by_name(case.predictor)
 
     alone = [predictor.predict_json(dict(inputs)) for inputs in case.inputs]

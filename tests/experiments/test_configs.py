@@ -2,7 +2,7 @@
 Every experiment is found, listed, evaluated, and trains on small data.
 
 The cells of tables and figures are built and take two steps at both scales, each training once; one of each task is
-trained, archived and loaded.
+trained, archived and loaded, and all of them where slow tests run.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Set
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 import pytest
 import torch
@@ -128,21 +128,39 @@ def test_public_data_are_named_by_their_address(task: str, monkeypatch: pytest.M
     assert all(path.startswith("https://") for path in paths)
 
 
-def trainings() -> Iterator[Any]:
-    """Each different training of the cells, at both scales: the cells of several tables are partly the same."""
+def different_trainings() -> Iterator[Tuple[Path, str]]:
+    """Cells and scales, each training once: the cells of several tables are partly the same."""
     seen = set()
     for scale in ("small", "paper"):
         variables = {"SCALE": scale, "BILM": "builtin", "DATA": "", "VECTORS": ""}
         for path in sorted(CELLS, key=lambda path: (path.parent.name != "table1", path)):
             name = fingerprint(path, variables)
-            is_slow = path.parent.name == "figure1" or (scale == "paper" and path.parent.name != "table1")
             if name not in seen:
-                marks = [pytest.mark.slow] if is_slow else []
-                yield pytest.param(path, scale, id=f"{path.parent.name}/{path.stem}-{scale}", marks=marks)
+                yield path, scale
             seen.add(name)
 
 
-@pytest.mark.parametrize("path,scale", list(trainings()))
+TRAININGS = list(different_trainings())
+
+
+def trainings(is_slow: Callable[[Path, str], bool]) -> Iterator[Any]:
+    """The parameters of a test of all of them."""
+    for path, scale in TRAININGS:
+        marks = [pytest.mark.slow] if is_slow(path, scale) else []
+        yield pytest.param(path, scale, id=f"{path.parent.name}/{path.stem}-{scale}", marks=marks)
+
+
+def is_slow_to_step(path: Path, scale: str) -> bool:
+    """Not those of table 1, nor the small ones of the other tables."""
+    return path.parent.name == "figure1" or (scale == "paper" and path.parent.name != "table1")
+
+
+def is_slow_to_train(path: Path, scale: str) -> bool:
+    """Not one of each task."""
+    return scale == "paper" or path.parent.name != "table1" or not path.stem.endswith("_elmo")
+
+
+@pytest.mark.parametrize("path,scale", list(trainings(is_slow_to_step)))
 def test_cell_trains_two_steps(path: Path, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Every parameter that trains gets a gradient, and one that is not zero; each pattern of initializers and penalties is
@@ -219,41 +237,38 @@ def test_gradients_of_zero_are_noticed() -> None:
     assert without_gradient(model) == ["zero.weight", "zero.bias", "cut.weight", "cut.bias"]
 
 
-@pytest.mark.parametrize("scale", ["small", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "task,number,places",
-    [
-        ("coref", 1, ["input"]),
-        ("ner", 2, ["input"]),
-        ("snli", 3, ["input", "output"]),
-        ("squad", 3, ["input", "output"]),
-        ("srl", 2, ["input"]),
-        ("sst", 4, ["input", "output"]),
-    ],
-)
+#: how many items the test part of each task has
+NUMBERS = {"coref": 1, "ner": 2, "snli": 3, "squad": 3, "srl": 2, "sst": 4}
+
+
+def places_of(path: Path) -> List[str]:
+    """Where ELMo enters, one for each mix of layers."""
+    task, _, variant = path.stem.partition("_")
+    if variant.startswith("baseline"):
+        return []
+    if path.parent.name == "table3" and variant != "both":
+        return [variant]
+    return ["input", "output"] if task in ("snli", "squad", "sst") or variant == "both" else ["input"]
+
+
+@pytest.mark.parametrize("path,scale", list(trainings(is_slow_to_train)))
 def test_cell_trains_saves_and_loads(
-    task: str,
-    number: int,
-    places: List[str],
-    scale: str,
-    spacy_model: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    path: Path, scale: str, spacy_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     As `allennlp train` does it; what was archived scores the items again as it did, one by one, and predicts.
     """
     monkeypatch.setenv("SCALE", scale)
-    params = cell_parameters(ROOT / "table1" / f"{task}_elmo.jsonnet")
-    train_model(params, str(tmp_path / "run"))
+    task = path.stem.partition("_")[0]
+    train_model(cell_parameters(path), str(tmp_path / "run"))
 
     result = outcome.collect(tmp_path / "run")
     for split in ("test", "development"):
         found = items.evaluate(tmp_path / "run", split)
         assert found.corpus_score() == pytest.approx(result.score(split), abs=1e-6)
         # the one development pair is the last tenth of three
-        expected = 1 if (task, scale, split) == ("snli", "small", "development") else number
+        expected = 1 if (task, scale, split) == ("snli", "small", "development") else NUMBERS[task]
         assert len(found.numbers) == expected + (task == "coref" and scale == "paper")
-        assert 0 < found.parameters["trained"] < found.parameters["all"]
-        assert [mix["place"] for mix in found.mixes] == places
+        assert 0 < found.parameters["trained"] < found.parameters["all"] or not places_of(path)
+        assert [mix["place"] for mix in found.mixes] == places_of(path)
     predictions.check(task, tmp_path / "run" / outcome.ARCHIVE, spacy_model)
