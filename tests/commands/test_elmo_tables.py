@@ -288,6 +288,12 @@ def test_items_of_a_run(tmp_path, monkeypatch, capsys):
     assert f"4 items, accuracy 75.0: {tmp_path}/items_development.json" in capsys.readouterr().out
 
 
+def entities(folder):
+    """Write two sentences of entities, and return the arguments of a run on them."""
+    task_data.write(folder)
+    return ["--tasks", "ner", "--data", folder, "--vectors", folder / "vectors.txt", "--runs", folder / "runs"]
+
+
 def content_of(folder):
     """The digests of all files but locks."""
     paths = [path for path in folder.rglob("*") if path.is_file() and "lock" not in path.name]
@@ -300,17 +306,7 @@ def test_a_table_that_is_killed_goes_on(tmp_path, monkeypatch):
     """With kill -9 behind some epoch of each of its two trainings: nothing is trained anew, nothing is lost."""
     from elmo_plugin.reproduction import outcome
 
-    task_data.write(tmp_path)
-    arguments = [
-        "--tasks",
-        "ner",
-        "--data",
-        tmp_path,
-        "--vectors",
-        tmp_path / "vectors.txt",
-        "--runs",
-        tmp_path / "runs",
-    ]
+    arguments = entities(tmp_path)
     command = [sys.executable, "-m", "elmo_plugin", "elmo-tables", "run", "table1", *map(str, arguments)]
     killed = set()
     for _ in range(2):
@@ -345,17 +341,7 @@ def test_figure_2_for_real(tmp_path, monkeypatch):
     from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME, read
     from elmo_plugin.reproduction import items, outcome
 
-    task_data.write(tmp_path)
-    arguments = [
-        "--tasks",
-        "ner",
-        "--data",
-        tmp_path,
-        "--vectors",
-        tmp_path / "vectors.txt",
-        "--runs",
-        tmp_path / "runs",
-    ]
+    arguments = entities(tmp_path)
     run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache")
     kept = content_of(tmp_path / "cache")
     run(monkeypatch, "run", "figure2", *arguments, "--cache", tmp_path / "cache", "--seeds", 2)
