@@ -260,7 +260,12 @@ def test_cell_trains_saves_and_loads(
     """
     monkeypatch.setenv("SCALE", scale)
     task = path.stem.partition("_")[0]
-    train_model(cell_parameters(path), str(tmp_path / "run"))
+    params = cell_parameters(path)
+    if places_of(path):
+        # Carried, as at the paper's scale, it would let an answer depend on what was read before: one of three is many
+        # points, and items that differ by so many are refused.
+        params["model"]["text_field_embedder"]["token_embedders"]["bilm"]["state"] = "reset"
+    train_model(params, str(tmp_path / "run"))
 
     result = outcome.collect(tmp_path / "run")
     for split in ("test", "development"):
