@@ -9,9 +9,10 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
-from allennlp.data.fields import MetadataField
+from allennlp.data.fields import MetadataField, TextField
 from allennlp_models.common.ontonotes import Ontonotes, OntonotesSentence
 from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
+from allennlp_models.coref.util import _normalize_word
 from overrides import overrides
 
 Clusters = List[List[Tuple[int, int]]]
@@ -141,9 +142,8 @@ class DocumentField(MetadataField):
     def count_vocab_items(self, counter: Dict[str, Dict[str, int]]) -> None:
         if self.metadata["genre"] is not None:
             counter["genre_tags"][self.metadata["genre"]] += 1
-        for word in self.left_out:
-            for indexer in self._token_indexers.values():
-                indexer.count_vocab_items(Token(_as_embedded(word)), counter)
+        tokens = [Token(_normalize_word(word)) for word in self.left_out]
+        TextField(tokens, self._token_indexers).count_vocab_items(counter)
 
     @overrides(check_signature=False)
     def duplicate(self) -> "DocumentField":
@@ -151,11 +151,6 @@ class DocumentField(MetadataField):
         field = DocumentField(deepcopy(self.metadata), self._token_indexers)
         field.left_out = list(self.left_out)
         return field
-
-
-def _as_embedded(word: str) -> str:
-    """The form in which AllenNLP's instances have OntoNotes' full stop and question mark."""
-    return word[1:] if word in ("/.", "/?") else word
 
 
 class _Parser(Ontonotes):

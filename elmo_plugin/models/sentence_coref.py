@@ -103,7 +103,6 @@ class SentenceCoref(CoreferenceResolver):
         self._speaker_embedding = Embedding(embedding_dim=feature_size, num_embeddings=2)
         self._genre_embedding = Embedding(embedding_dim=feature_size, num_embeddings=max(len(self._genres), 1))
         self._feature_dropout = nn.Dropout(feature_dropout)
-        self._genre: Optional[torch.Tensor] = None
         if initializer is not None:
             initializer(self)
 
@@ -124,7 +123,6 @@ class SentenceCoref(CoreferenceResolver):
         """
         given = self._spans_per_word
         self._holder.document = document = Document(spans, metadata, given)
-        self._genre = self._vector_of(document.genre)
         if spans.shape[1] == 1:
             # AllenNLP's model drops the dimension of a single span: one of padding goes with it.
             spans = functional.pad(spans, (0, 0, 0, 1), value=-1)
@@ -135,7 +133,7 @@ class SentenceCoref(CoreferenceResolver):
             return super().forward(text, spans, span_labels, metadata)
         finally:
             self._spans_per_word = given
-            self._holder.document = self._genre = None
+            self._holder.document = None
 
     def _vector_of(self, genre: Optional[str]) -> torch.Tensor:
         vectors = self._genre_embedding.weight
@@ -150,6 +148,5 @@ class SentenceCoref(CoreferenceResolver):
         )
         same = top_span_embeddings[..., -1].unsqueeze(2) == antecedent_embeddings[..., -1]
         speaker = self._speaker_embedding(same.long())
-        assert self._genre is not None, "forward sets it"
-        genre = self._genre.expand_as(speaker)
+        genre = self._vector_of(self._holder.get().genre).expand_as(speaker)
         return torch.cat([pairs, self._feature_dropout(torch.cat([speaker, genre], dim=-1))], dim=-1)

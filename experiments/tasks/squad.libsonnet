@@ -17,17 +17,19 @@ local sizes = {
     hidden: { elmo: 90, baseline: 100 },
     filters: 100,
     characters: { elmo: 49, baseline: 50 },
+    epochs: { elmo: 24, baseline: 26 },
     // Equal numbers make the decay constant from the first step on.
-    trainer(is_baseline): trainers.adadelta(epochs=if is_baseline then 26 else 24, eps=1e-8)
-                          + trainers.averaged(0.999, { numerator: 1.0, denominator: 1.0 }),
+    trainer(epochs): trainers.adadelta(epochs, eps=1e-8)
+                     + trainers.averaged(0.999, { numerator: 1.0, denominator: 1.0 }),
     training: {},
   },
   small: {
     hidden: { elmo: 60, baseline: 60 },
     filters: 50,
     characters: { elmo: 5, baseline: 5 },
+    epochs: { elmo: 20, baseline: 20 },
     // 530 steps an epoch: the weights of the first ones would weigh too much in the paper's average.
-    trainer(is_baseline): trainers.adam(lr=0.002, epochs=20, patience=3) + trainers.averaged(0.99),
+    trainer(epochs): trainers.adam(lr=0.002, epochs=epochs, patience=3) + trainers.averaged(0.99),
     training: { passage_length_limit: 100, skip_impossible_questions: true },
   },
 };
@@ -64,7 +66,7 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
       },
       regularizer: { regexes: entry.penalties },
     },
-    trainer: size.trainer(where == null) { validation_metric: "+f1" },
+    trainer: size.trainer(size.epochs[of]) { validation_metric: "+f1" },
     vocabulary: { min_count: { token_characters: size.characters[of] } },
   } + data.of_task(
     data.tasks[scale].squad,

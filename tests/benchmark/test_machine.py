@@ -28,6 +28,13 @@ def test_commit_of_the_checkout():
     assert machine.describe(CPU)["commit"].replace("-dirty", "") == head.strip()
 
 
+def make_checkout(folder):
+    """Commit all that is there."""
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+
+
 @pytest.mark.parametrize(
     "changed,is_dirty",
     [
@@ -44,9 +51,7 @@ def test_what_makes_a_commit_dirty(changed, is_dirty, tmp_path, monkeypatch):
     for name in ("elmo_plugin/__init__.py", "experiments/a.jsonnet", "experiments/results/table1.md", "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("old")
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    make_checkout(tmp_path)
     if changed is not None:
         (tmp_path / changed).write_text("new")
     monkeypatch.setattr(machine.elmo_plugin, "__file__", str(tmp_path / "elmo_plugin" / "__init__.py"))
@@ -57,9 +62,7 @@ def test_what_makes_a_commit_dirty(changed, is_dirty, tmp_path, monkeypatch):
 def test_a_package_without_experiments_has_a_commit(tmp_path, monkeypatch):
     """As where the package's folder is itself a checkout."""
     (tmp_path / "__init__.py").write_text("")
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    make_checkout(tmp_path)
     monkeypatch.setattr(machine.elmo_plugin, "__file__", str(tmp_path / "__init__.py"))
 
     assert len(machine.commit()) == 40

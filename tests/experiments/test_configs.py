@@ -25,7 +25,7 @@ from allennlp.common.util import prepare_environment  # noqa: E402
 from elmo_plugin.engine.scalar_mix import ScalarMix  # noqa: E402
 from elmo_plugin.reproduction import items, outcome  # noqa: E402
 from elmo_plugin.reproduction.cells import fingerprint  # noqa: E402
-from tests.experiments import predictions  # noqa: E402
+from tests.experiments import places, predictions  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("data")
 
@@ -241,16 +241,6 @@ def test_gradients_of_zero_are_noticed() -> None:
 NUMBERS = {"coref": 1, "ner": 2, "snli": 3, "squad": 3, "srl": 2, "sst": 4}
 
 
-def places_of(path: Path) -> List[str]:
-    """Where ELMo enters, one for each mix of layers."""
-    task, _, variant = path.stem.partition("_")
-    if variant.startswith("baseline"):
-        return []
-    if path.parent.name == "table3" and variant != "both":
-        return [variant]
-    return ["input", "output"] if task in ("snli", "squad", "sst") or variant == "both" else ["input"]
-
-
 @pytest.mark.parametrize("path,scale", list(trainings(is_slow_to_train)))
 def test_cell_trains_saves_and_loads(
     path: Path, scale: str, spacy_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -261,7 +251,7 @@ def test_cell_trains_saves_and_loads(
     monkeypatch.setenv("SCALE", scale)
     task = path.stem.partition("_")[0]
     params = cell_parameters(path)
-    if places_of(path):
+    if places.places(path):
         # Carried, as at the paper's scale, it would let an answer depend on what was read before: one of three is many
         # points, and items that differ by so many are refused.
         params["model"]["text_field_embedder"]["token_embedders"]["bilm"]["state"] = "reset"
@@ -274,6 +264,6 @@ def test_cell_trains_saves_and_loads(
         # the one development pair is the last tenth of three
         expected = 1 if (task, scale, split) == ("snli", "small", "development") else NUMBERS[task]
         assert len(found.numbers) == expected + (task == "coref" and scale == "paper")
-        assert 0 < found.parameters["trained"] < found.parameters["all"] or not places_of(path)
-        assert [mix["place"] for mix in found.mixes] == places_of(path)
+        assert 0 < found.parameters["trained"] < found.parameters["all"] or not places.places(path)
+        assert [mix["place"] for mix in found.mixes] == places.places(path)
     predictions.check(task, tmp_path / "run" / outcome.ARCHIVE, spacy_model)

@@ -5,24 +5,25 @@ A cell with ELMo elsewhere would train as well, and be printed as what it is not
 """
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
 
 pytest.importorskip("allennlp")
 
 from elmo_plugin.reproduction.cells import resolve  # noqa: E402
+from tests.experiments import places  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent / "experiments"
 CELLS = [path for folder in ("table1", "table2", "table3", "figure1") for path in sorted((ROOT / folder).glob("*"))]
-#: of the paper's models: where ELMo enters and the penalty
-MODELS: Dict[str, Tuple[str, Optional[float]]] = {
-    "coref": ("input", None),
-    "ner": ("input", 0.1),
-    "snli": ("both", 0.001),
-    "squad": ("both", None),
-    "srl": ("input", 0.001),
-    "sst": ("both", 0.001),
+#: on the mix of layers, in the paper's models
+PENALTIES: Dict[str, Optional[float]] = {
+    "coref": None,
+    "ner": 0.1,
+    "snli": 0.001,
+    "squad": None,
+    "srl": 0.001,
+    "sst": 0.001,
 }
 DIM = 256  # of the biLM's vectors
 #: of the training data; what is not here has all
@@ -51,11 +52,8 @@ def test_cell_is_what_its_name_says(path: Path, scale: str) -> None:
     model = content["model"]
     task, _, variant = path.stem.partition("_")
     kind, _, number = variant.partition("_")
-    where, penalty = MODELS[task]
-    if path.parent.name == "table3":
-        where = kind
-    if kind == "lambda":
-        penalty = float(number)
+    where = places.where(path)
+    penalty = float(number) if kind == "lambda" else PENALTIES[task]
     embedders = model["text_field_embedder"]["token_embedders"]
     around = [part for part in dictionaries(model) if part.get("type") == "elmo_output"]
     fractions = {part["fraction"] for part in dictionaries(content["dataset_reader"]) if "fraction" in part}

@@ -60,7 +60,7 @@ def test_a_failure_is_said_when_it_happens(tmp_path, trained):
     assert "snli_last" in said[place - 1] and place < len(said) - 1
 
 
-def test_a_tuning_that_another_process_has_repeated_meanwhile_is_taken_as_it_is(tmp_path, trained, monkeypatch):
+def test_a_tuning_that_another_process_has_repeated_meanwhile_is_taken_as_it_is(tmp_path, trained):
     """Its trainings read it: it must not be taken away under them."""
     tuning, training = (ItemsJob(run, "test") for run in plan(tmp_path).runs_of(plan(tmp_path).cells[0]))
     training.needs = tuning.run.folder
