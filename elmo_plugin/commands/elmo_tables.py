@@ -3,11 +3,16 @@
 import argparse
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Iterator, List
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
+
+if TYPE_CHECKING:
+    from elmo_plugin.reproduction.jobs import TablePlan
+    from elmo_plugin.reproduction.planning import Request
 
 EXPERIMENTS = Path("experiments")
 RUNS = Path("runs/tables")
@@ -70,33 +75,26 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are (default: %(default)s)")
 
 
-def variables_of(args: argparse.Namespace) -> Dict[str, str]:
-    """The variables that the experiments read."""
-    from elmo_plugin.formats import pretrained, read_options
-
-    vectors = args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt")
-    trees = os.environ.get("SST_DATA") or str(Path(args.data) / "sst")
-    bilm = _bilm_of(args)
-    variables = {"SCALE": args.scale, "DATA": args.data, "SST_DATA": trees, "BILM": bilm, "VECTORS": vectors}
-    # a name says the width, but not the archive of a tuned biLM, which takes its place
-    if bilm not in pretrained.names() or _has_tunings(args):
-        variables["BILM_DIM"] = str(2 * read_options(bilm)[0].lstm.projection_dim)
-    return variables
-
-
-def _has_tunings(args: argparse.Namespace) -> bool:
-    from elmo_plugin.reproduction import tunings
-
-    return bool(args.tuned) or args.table == tunings.TABLE
-
-
-def _bilm_of(args: argparse.Namespace) -> str:
-    """A name; the whole path of a file, however it was given: it is in the names of trainings and tables."""
+def request_of(args: argparse.Namespace) -> "Request":
+    """What is asked for; what is not said is in the environment, or has a default."""
     from elmo_plugin.formats import pretrained
+    from elmo_plugin.reproduction.planning import Request
 
     bilm = args.bilm or os.environ.get("BILM") or ("builtin" if args.scale == "small" else "original")
-    is_file = bilm not in pretrained.names() and os.path.exists(bilm)
-    return os.path.abspath(bilm) if is_file else bilm
+    # The whole path of a file, however it was given: it is in the names of trainings and tables.
+    if bilm not in pretrained.names() and os.path.exists(bilm):
+        bilm = os.path.abspath(bilm)
+    return Request(
+        args.table,
+        args.scale,
+        EXPERIMENTS,
+        args.runs,
+        bilm,
+        args.data,
+        trees=os.environ.get("SST_DATA") or str(Path(args.data) / "sst"),
+        vectors=args.vectors or os.environ.get("VECTORS") or str(RUNS / "vectors.txt"),
+        tuned=args.tuned,
+    )
 
 
 def _positive(text: str) -> int:
@@ -109,46 +107,32 @@ def _names(text: str) -> List[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _plan_of(
-    args: argparse.Namespace,
-    seeds: Optional[Sequence[int]],
-    tasks: Optional[Sequence[str]],
-    cache: Optional[Path] = None,
-) -> Any:
+@contextmanager
+def _told() -> Iterator[None]:
+    """End with the message of an error that is about what was asked for."""
     from elmo_plugin.engine.errors import EngineError
-    from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, cells_of
-    from elmo_plugin.reproduction.tables import Plan
+    from elmo_plugin.reproduction.cells import CellError
 
     try:
-        folder, variables = args.runs / args.scale, variables_of(args)
-        if args.table == tunings.TABLE:
-            if args.tuned:
-                sys.exit(f"--tuned is for the other tables: {tunings.TABLE} has each task with both biLMs.")
-            return tunings.TuningPlan(tunings.tunings_of(EXPERIMENTS, tasks), seeds, variables, folder, cache)
-        tuned = _tuned(args, variables, folder)
-        return Plan(cells_of(args.table, EXPERIMENTS, tasks), seeds, variables, folder, cache, tuned)
+        yield
     except (CellError, EngineError) as error:  # the second one is about the biLM
         sys.exit(str(error))
 
 
-def _tuned(args: argparse.Namespace, variables: Mapping[str, str], folder: Path) -> Dict[str, Any]:
-    from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, cells_of
-
-    if args.tuned and args.table == "figure1":
-        sys.exit("--tuned is not for figure1: the biLM would have read all of the text that its points have a part of.")
-    try:
-        cells_of(args.table, EXPERIMENTS, args.tuned)  # refuses tasks that are none of the table's
-        return tunings.tuned_bilms(EXPERIMENTS, args.tuned, variables, folder)
-    except CellError as error:
-        raise CellError(f"--tuned {','.join(args.tuned)}: {error}") from error
+def _stop_where_something_is_missing(request: "Request", plan: "TablePlan") -> None:
+    with _told():
+        request.check_bilm()
+    missing = request.missing(plan)
+    if missing:
+        sys.exit(missing)
 
 
 def check_from_args(args: argparse.Namespace) -> None:
     """List the experiments, or report what is missing; the exit code is 1 where there is any."""
-    plan = _plan_of(args, None, args.tasks)
-    _stop_where_something_is_missing(plan, args)
+    with _told():
+        request = request_of(args)
+        plan = request.plan(None, args.tasks)
+    _stop_where_something_is_missing(request, plan)
     print(f"all data of {len(plan.experiments())} experiments are there, or public:")
     for _, config in plan.experiments():
         print(f"  {config}")
@@ -156,12 +140,14 @@ def check_from_args(args: argparse.Namespace) -> None:
 
 def run_from_args(args: argparse.Namespace) -> None:
     """Train, then show."""
-    from elmo_plugin.reproduction.tables import run_missing
+    from elmo_plugin.reproduction.running import run_missing
 
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
-    plan = _plan_of(args, range(1, args.seeds + 1), args.tasks, args.cache)
-    _stop_where_something_is_missing(plan, args)
+    with _told():
+        request = request_of(args)
+        plan = request.plan(range(1, args.seeds + 1), args.tasks, args.cache)
+    _stop_where_something_is_missing(request, plan)
     failures = run_missing(plan.jobs(), print)
     show_from_args(args)
     if failures:
@@ -172,20 +158,12 @@ def show_from_args(args: argparse.Namespace) -> None:
     """Print what there is, of all seeds, and write the whole table as Markdown, CSV, LaTeX and PNG."""
     from rich.console import Console
 
-    from elmo_plugin.reproduction import tunings
-    from elmo_plugin.reproduction.cells import CellError, check_tasks
-    from elmo_plugin.reproduction.report import report
-    from elmo_plugin.reproduction.results import collect
-    from elmo_plugin.reproduction.tuning_sheet import collect_tunings
+    from elmo_plugin.reproduction.report import report, rows_of
 
-    plan = _plan_of(args, None, None)
-    try:
-        check_tasks(args.table, args.tasks, [task for task, _ in plan.experiments()])
-    except CellError as error:
-        sys.exit(str(error))
-    rows = collect_tunings(plan) if args.table == tunings.TABLE else collect(plan)
-    bilm, folder, tuned = _bilm_of(args), args.runs / args.scale, sorted(set(args.tuned))
-    for path in report(args.table, rows, args.scale, bilm, folder, Console(), args.tasks, tuned):
+    with _told():
+        request = request_of(args)
+        rows = rows_of(request, args.tasks)
+    for path in report(request, rows, Console(), args.tasks):
         print(path)
 
 
@@ -195,8 +173,10 @@ def export_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.reproduction.recorder import ItemsError
     from elmo_plugin.reproduction.records import RecordsError, export
 
+    with _told():
+        plan = request_of(args).plan(None, args.tasks)
     try:
-        copies = export(_plan_of(args, None, args.tasks), args.to / args.scale)
+        copies = export(plan, args.to / args.scale)
     except (RecordsError, TrainingError, ItemsError) as error:
         sys.exit(str(error))
     print(f"{len(copies)} trainings in {args.to / args.scale}")
@@ -224,22 +204,3 @@ def vectors_from_args(args: argparse.Namespace) -> None:
         print(f"{train_vectors(args.corpus, args.output):,} words in {args.output}")
     except ImportError as error:
         sys.exit(str(error))
-
-
-def _stop_where_something_is_missing(plan: Any, args: argparse.Namespace) -> None:
-    from elmo_plugin.engine.errors import EngineError
-    from elmo_plugin.reproduction import data_sets, tunings
-    from elmo_plugin.reproduction.cells import CellError
-
-    try:
-        if _has_tunings(args):
-            tunings.check_bilm(_bilm_of(args))
-    except (CellError, EngineError) as error:
-        sys.exit(str(error))
-    problems: Dict[str, Dict[str, None]] = {}
-    for task, config in plan.experiments():
-        missing = data_sets.missing_programs(task) + data_sets.missing(config, plan.variables)
-        problems.setdefault(task, {}).update(dict.fromkeys(missing))
-    found = {task: list(names) for task, names in problems.items() if names}
-    if found:
-        sys.exit(data_sets.report(found, args.scale))

@@ -85,6 +85,15 @@ def missing_programs(task: str) -> List[str]:
     return [] if is_there else ["the program perl, which runs the official script srl-eval.pl"]
 
 
+def missing_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, str]) -> Dict[str, List[str]]:
+    """Name what experiments, each with its task, read or run that is not there: by task, each once."""
+    problems: Dict[str, Dict[str, None]] = {}
+    for task, config in experiments:
+        names = missing_programs(task) + missing(config, variables)
+        problems.setdefault(task, {}).update(dict.fromkeys(names))
+    return {task: list(names) for task, names in problems.items() if names}
+
+
 def report(problems: Mapping[str, Sequence[str]], scale: str) -> str:
     """Set what is missing, by task, in one message."""
     lines: List[str] = []

@@ -5,14 +5,15 @@ import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Tuple, Union
+from typing import Dict, List, Tuple
 
 from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME as LAYER_WEIGHTS
 from elmo_plugin.reproduction import items, outcome, recovery
 from elmo_plugin.reproduction.cells import PLACES
-from elmo_plugin.reproduction.tables import CACHE_KEY, Job, Plan
+from elmo_plugin.reproduction.jobs import Job, TablePlan
+from elmo_plugin.reproduction.plan import CACHE_KEY
 from elmo_plugin.reproduction.training import Run
-from elmo_plugin.reproduction.tunings import PerplexityJob, TuningPlan, read_perplexities
+from elmo_plugin.reproduction.tunings import PerplexityJob, read_perplexities
 
 #: what of perplexities is the path of a biLM or of a text
 _NAMES = ("weights", "text")
@@ -22,7 +23,7 @@ class RecordsError(ValueError):
     """Records cannot be written there."""
 
 
-def export(plan: Union[Plan, TuningPlan], target: Path) -> List[Path]:
+def export(plan: TablePlan, target: Path) -> List[Path]:
     """
     Copy what the finished trainings of a table have left but for their weights: configuration, metrics, scored items
     or perplexities, the weights of the layers by epoch, and `run.json`. `show` makes the table from the copies too, and

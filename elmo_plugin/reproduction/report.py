@@ -3,18 +3,24 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence, Union, cast
 
 from rich.console import Console
 
 from elmo_plugin.benchmark.plot import PlotError
 from elmo_plugin.formats import pretrained
 from elmo_plugin.reproduction import pictures, sheet
+from elmo_plugin.reproduction.cells import check_tasks
 from elmo_plugin.reproduction.layer_sheet import layer_sheet
+from elmo_plugin.reproduction.planning import Request
+from elmo_plugin.reproduction.results import Row, collect
 from elmo_plugin.reproduction.score_sheet import score_sheet
 from elmo_plugin.reproduction.sheet import Sheet
-from elmo_plugin.reproduction.tuning_sheet import tuning_sheet
+from elmo_plugin.reproduction.tuning_sheet import TuningRow, collect_tunings, tuning_sheet
 from elmo_plugin.reproduction.tunings import TABLE
+
+#: of one table
+Rows = Union[List[Row], List[TuningRow]]
 
 #: what is in the name of no file
 _NO_NAME = r"[^\w.-]+"
@@ -22,45 +28,55 @@ _NO_NAME = r"[^\w.-]+"
 _LONGEST = 60
 
 
-def report(
-    table: str,
-    rows: Sequence[Any],
-    scale: str,
-    bilm: str,
-    folder: Path,
-    console: Console,
-    tasks: Optional[Sequence[str]] = None,
-    tuned: Sequence[str] = (),
-) -> List[Path]:
+def rows_of(request: Request, tasks: Optional[Sequence[str]] = None) -> Rows:
+    """
+    Read what there is of a table, of all seeds and tasks.
+
+    # Parameters
+
+    tasks : that are asked for.
+
+    # Raises
+
+    `CellError` where there is no such table, or it does not have one of the tasks; `EngineError` about the biLM.
+    """
+    rows: Rows
+    if request.table == TABLE:
+        rows = collect_tunings(request.tuning_plan(None, None))
+    else:
+        rows = collect(request.cell_plan(None, None))
+    check_tasks(request.table, tasks, [row.task for row in rows])
+    return rows
+
+
+def report(request: Request, rows: Rows, console: Console, tasks: Optional[Sequence[str]] = None) -> List[Path]:
     """
     Print what there is, and write it as Markdown, CSV, LaTeX and PNG; why there is no picture is printed too.
 
     # Parameters
 
-    rows : `TuningRow` of table 7, which has no picture, and `Row` of all others.
+    rows : of `rows_of`; table 7 has no picture.
     tasks : to print; all are written.
-    tuned : the tasks on whose text the biLM is tuned.
 
     # Returns
 
     The files, which have the name of the table and, but for the built-in biLM, that of the biLM, with a digest of its
     path where it is a file, and of the tasks for which it is tuned.
     """
-    chosen = [row for row in rows if tasks is None or row.task in tasks]
-    sheet.show(_sheet(table, chosen, scale, bilm, tuned), console)
-    made = _sheet(table, rows, scale, bilm, tuned)
-    parts = [table]
-    if bilm != pretrained.BUILTIN:
-        parts.append(_name_of(bilm))
-    if tuned:
-        parts += ["tuned", *tuned]
+    sheet.show(_sheet(request, [row for row in rows if tasks is None or row.task in tasks]), console)
+    made = _sheet(request, rows)
+    parts = [request.table]
+    if request.bilm != pretrained.BUILTIN:
+        parts.append(_name_of(request.bilm))
+    if request.tuned:
+        parts += ["tuned", *_tuned(request)]
     name = "-".join(parts)
-    paths = sheet.write(made, folder, name)
-    if table == TABLE:
+    paths = sheet.write(made, request.folder, name)
+    if request.table == TABLE:
         return paths
-    picture = folder / f"{name}.png"
+    picture = request.folder / f"{name}.png"
     try:
-        pictures.draw(table, made.title, rows, picture)
+        pictures.draw(request.table, made.title, cast(List[Row], rows), picture)
     except PlotError as error:
         console.print(f"no picture: {error}")
         return paths
@@ -74,8 +90,13 @@ def _name_of(bilm: str) -> str:
     return f"{re.sub(_NO_NAME, '_', Path(bilm).name)[:_LONGEST]}-{digest}"
 
 
-def _sheet(table: str, rows: Sequence[Any], scale: str, bilm: str, tuned: Sequence[str]) -> Sheet:
-    title = f"{table}, {scale} scale, biLM {bilm}" + (f", tuned for {', '.join(tuned)}" if tuned else "")
+def _tuned(request: Request) -> List[str]:
+    return sorted(set(request.tuned))
+
+
+def _sheet(request: Request, rows: Sequence[Any]) -> Sheet:
+    table, bilm, tuned = request.table, request.bilm, _tuned(request)
+    title = f"{table}, {request.scale} scale, biLM {bilm}" + (f", tuned for {', '.join(tuned)}" if tuned else "")
     if table == TABLE:
         return tuning_sheet(f"{title}: perplexity of the development text, mean (forward, backward)", rows, bilm)
     if table == "figure2":

@@ -1,20 +1,16 @@
-"""Collect what there is of a table, and compare it with its baselines."""
+"""Collect what there is of a table."""
 
 from dataclasses import dataclass, field
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
-
-import numpy as np
 
 from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.reproduction import items, outcome
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.items import Items, ItemsError
-from elmo_plugin.reproduction.measures import MEASURES
 from elmo_plugin.reproduction.outcome import Result, TrainingError
-from elmo_plugin.reproduction.scores import Score, error_reduction, score
-from elmo_plugin.reproduction.significance import paired_p_value
-from elmo_plugin.reproduction.tables import Plan
+from elmo_plugin.reproduction.plan import Plan
+from elmo_plugin.reproduction.scores import Score, score
 from elmo_plugin.reproduction.training import Run
 
 
@@ -118,98 +114,3 @@ def remarks_of(trainings: Sequence[Tuple[Run, Result]]) -> List[str]:
         old = f"{' and '.join(others)} have changed since. To train again remove {run.folder}" if others else ""
         remarks += [f"{run.name}: {remark}" for remark in (old, result.remark) if remark]
     return remarks
-
-
-@dataclass(frozen=True)
-class Gain:
-    """What ELMo does for a task, in points and as the share of the errors that are gone, in percent."""
-
-    absolute: float
-    relative: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """
-    A row beside the baseline of its task, on as much of the data.
-
-    # Parameters
-
-    row : of the table.
-    ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
-        that of the seeds that both have.
-    p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
-    remark : why there is no p-value, or of which seeds alone it is; empty where there is no more to say.
-    """
-
-    row: Row
-    ours: Optional[Gain] = None
-    papers: Optional[Gain] = None
-    p_value: Optional[float] = None
-    remark: str = ""
-
-
-def compare(rows: Sequence[Row]) -> List[Comparison]:
-    """Find the baseline of each row in the same table, and what the row gains over it."""
-    baselines = {(row.cell.task, row.cell.percent): row for row in rows if row.cell.is_baseline}
-    result = []
-    for row in rows:
-        base = baselines.get((row.cell.task, row.cell.percent))
-        if base is None or base is row:
-            result.append(Comparison(row))
-            continue
-        result.append(against(base, row))
-    return result
-
-
-def against(baseline: Row, improved: Row) -> Comparison:
-    """Compare two rows, over the seeds that both have."""
-    papers = gain(baseline.cell.paper, improved.cell.paper)
-    seeds = baseline.found.keys() & improved.found.keys()
-    if not seeds:
-        return Comparison(improved, None, papers)
-    before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
-    gained = gain(before, after)
-    scored = baseline.items.keys() & improved.items.keys()
-    remark = ""
-    if scored and scored != seeds:
-        remark = (
-            f"{improved.cell.task}, {improved.cell.variant}: p is of seeds {sorted(scored)} alone, the gain of "
-            f"{sorted(seeds)}: not all items are scored, which the next run does."
-        )
-    try:
-        return Comparison(improved, gained, papers, p_value(baseline, improved), remark)
-    except ItemsError as error:
-        return Comparison(improved, gained, papers, remark=str(error))
-
-
-def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]:
-    """Compare two scores in percent; None where one is missing."""
-    if baseline is None or improved is None:
-        return None
-    return Gain(improved - baseline, error_reduction(baseline, improved))
-
-
-def p_value(baseline: Row, improved: Row) -> Optional[float]:
-    """
-    Test the difference of two rows over the items, with the trainings of the seeds that both have.
-
-    # Raises
-
-    `ItemsError` where the items are not the same.
-    """
-    seeds = sorted(baseline.items.keys() & improved.items.keys())
-    if not seeds:
-        return None
-    first = baseline.items[seeds[0]]
-    for row in (baseline, improved):
-        for seed in seeds:
-            other = row.items[seed]
-            if (other.digest, other.measure, len(other.numbers)) != (first.digest, first.measure, len(first.numbers)):
-                raise ItemsError(
-                    f"{baseline.cell.variant}, seed {seeds[0]}, has {len(first.numbers)} scored items, "
-                    f"{row.cell.variant}, seed {seed}, {len(other.numbers)} others: the data have changed between the "
-                    "two. Remove the folder of the old one and run again."
-                )
-    numbers = [np.array([row.items[seed].numbers for seed in seeds], dtype=float) for row in (baseline, improved)]
-    return paired_p_value(numbers[0], numbers[1], MEASURES[first.measure].score)

@@ -3,7 +3,8 @@
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
-from elmo_plugin.reproduction.results import Comparison, Gain, Row, compare
+from elmo_plugin.reproduction.comparison import Comparison, Gain, compare
+from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.sheet import Sheet
 
 COLUMNS = (

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from elmo_plugin.reproduction import outcome
+from elmo_plugin.reproduction.comparison import Comparison, against
 from elmo_plugin.reproduction.outcome import Result, TrainingError
-from elmo_plugin.reproduction.results import Comparison, Row, against, collect, remarks_of
+from elmo_plugin.reproduction.results import Row, collect, remarks_of
 from elmo_plugin.reproduction.score_sheet import p_text, short
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.training import Run

@@ -9,8 +9,9 @@ from overrides import overrides
 
 from elmo_plugin.reproduction import outcome, training
 from elmo_plugin.reproduction.cells import Cell, CellError, check_tasks, fingerprint, read_cell
+from elmo_plugin.reproduction.jobs import Job, TablePlan
 from elmo_plugin.reproduction.outcome import TrainingError
-from elmo_plugin.reproduction.tables import Job, Plan
+from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.training import Run
 
 TABLE = "table7"
@@ -152,7 +153,7 @@ def read_perplexities(path: Path) -> Dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class TuningPlan:
+class TuningPlan(TablePlan):
     """
     What is to be run: each tuning once, and the tasks' models with both biLMs.
 
@@ -169,8 +170,8 @@ class TuningPlan:
     folder: Path
     cache: Optional[Path] = None
 
+    @overrides
     def experiments(self) -> List[Tuple[str, Path]]:
-        """The configurations, each with its task."""
         cells = {one.cell.config: one.task for one in self.tunings if one.cell is not None}
         return [(one.task, one.config) for one in self.tunings] + [(task, config) for config, task in cells.items()]
 
@@ -184,8 +185,8 @@ class TuningPlan:
         tuned = {} if moment == BEFORE else {tuning.task: PerplexityJob(self.run_of(tuning))}
         return Plan(cells, self.seeds, self.variables, self.folder, self.cache, tuned)
 
+    @overrides
     def jobs(self) -> List[Job]:
-        """All trainings, the tunings first."""
         jobs: List[Job] = [PerplexityJob(self.run_of(tuning)) for tuning in self.tunings]
         for tuning in self.tunings:
             for moment in (BEFORE, AFTER):

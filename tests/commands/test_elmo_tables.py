@@ -38,6 +38,12 @@ def run(monkeypatch, *arguments):
     main(prog="allennlp")
 
 
+def named(runs, bilm=None):
+    """What the program makes of the arguments for table 1."""
+    asked = {"table": "table1", "scale": "small", "runs": runs, "data": "d", "vectors": "v", "bilm": bilm, "tuned": []}
+    return argparse.Namespace(**asked)
+
+
 def test_missing_data_are_named_with_where_to_get_them(tmp_path, monkeypatch):
     with pytest.raises(SystemExit) as stopped:
         run(monkeypatch, "check", "table1", "--scale", "paper", "--tasks", "ner,sst", "--data", tmp_path)
@@ -99,11 +105,10 @@ def test_a_bilm_that_is_not_there(tmp_path, monkeypatch):
 
 
 def test_a_bilm_is_the_same_however_its_path_is_given(tmp_path, monkeypatch, bilm):
-    from elmo_plugin.commands.elmo_tables import variables_of
+    from elmo_plugin.commands.elmo_tables import request_of
 
-    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=str(bilm), tuned=[])
     relative = os.path.relpath(bilm)
-    found = [variables_of(argparse.Namespace(**{**vars(named), "bilm": name})) for name in (str(bilm), relative)]
+    found = [request_of(named(tmp_path, bilm=name)).variables() for name in (str(bilm), relative)]
 
     assert found[0] == found[1] and found[0]["BILM"] == str(bilm)
 
@@ -256,14 +261,10 @@ def test_table_7_for_real(tmp_path, monkeypatch, bilm):
 
 def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
     """Without the trainings, and without their data."""
-    from elmo_plugin.commands.elmo_tables import variables_of
-    from elmo_plugin.reproduction.cells import cells_of
-    from elmo_plugin.reproduction.tables import Plan
+    from elmo_plugin.commands.elmo_tables import request_of
 
-    named = argparse.Namespace(table="table1", scale="small", data="d", vectors="v", bilm=None, tuned=[])
-    cells = cells_of("table1", Path("experiments"), ["snli"])
-    plan = Plan(cells, [1], variables_of(named), tmp_path / "runs" / "small")
-    for run_ in (plan.runs_of(cell)[0] for cell in cells):
+    plan = request_of(named(tmp_path / "runs")).cell_plan([1], ["snli"])
+    for run_ in (plan.runs_of(cell)[0] for cell in plan.cells):
         leave_result(run_.folder, 0.75)
         leave_items(run_.folder, "test", some_items([1, 1, 0, 1]))
     run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "copies")

@@ -12,7 +12,7 @@ from allennlp.commands import main  # noqa: E402
 
 from elmo_plugin.reproduction import tunings  # noqa: E402
 from elmo_plugin.reproduction.cells import TABLES, cells_of  # noqa: E402
-from elmo_plugin.reproduction.tables import Plan  # noqa: E402
+from elmo_plugin.reproduction.plan import Plan  # noqa: E402
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
 RECORDS = EXPERIMENTS / "results" / "small"

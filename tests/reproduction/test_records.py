@@ -10,10 +10,11 @@ pytest.importorskip("allennlp")
 from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.cells import cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
+from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.recorder import ItemsError
 from elmo_plugin.reproduction.records import RecordsError, export
 from elmo_plugin.reproduction.results import collect
-from elmo_plugin.reproduction.tables import Plan, run_missing
+from elmo_plugin.reproduction.running import run_missing
 from elmo_plugin.reproduction.tunings import TuningPlan, tuned_bilms, tunings_of
 from tests.reproduction.runs import leave_items, leave_result, some_items
 

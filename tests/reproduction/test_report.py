@@ -12,11 +12,17 @@ pytest.importorskip("allennlp")
 from rich.console import Console
 
 from elmo_plugin.reproduction.cells import Cell
+from elmo_plugin.reproduction.planning import Request
 from elmo_plugin.reproduction.report import report
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.tuning_sheet import TuningRow
 from elmo_plugin.reproduction.tunings import Tuning
 from tests.reproduction.runs import some_items
+
+
+def ask(table, folder, bilm="original", tuned=()):
+    return Request(table, "small", Path("experiments"), folder, bilm, "data", "data/sst", "vectors.txt", tuned)
+
 
 ROWS = [Row(Cell(Path("x"), "ner", "elmo", "test"), {1: 0.5}, items={1: some_items([1])})]
 
@@ -26,7 +32,7 @@ def test_every_form_is_written(table, words, tmp_path):
     pytest.importorskip("matplotlib")
     console = Console(record=True, width=200)
 
-    paths = report(table, ROWS, "small", "original", tmp_path, console)
+    paths = report(ask(table, tmp_path), ROWS, console)
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex", ".png"]
     assert all(path.stem == f"{table}-original" and path.exists() for path in paths)
@@ -37,7 +43,7 @@ def test_every_form_is_written(table, words, tmp_path):
 def test_table_7_has_no_picture(tmp_path):
     tuning = Tuning(Path("x"), "ner", "", 103.2, 46.3)
 
-    paths = report("table7", [TuningRow(tuning, {}, None, [], {})], "small", "some/b?lm.th", tmp_path, Console())
+    paths = report(ask("table7", tmp_path, "some/b?lm.th"), [TuningRow(tuning, {}, None, [], {})], Console())
 
     assert [re.sub("-[0-9a-f]{8}", "", path.name) for path in paths] == [
         f"table7-b_lm.th.{suffix}" for suffix in ("md", "csv", "tex")
@@ -50,7 +56,7 @@ def test_table_7_has_no_picture(tmp_path):
 def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    paths = report("table1", ROWS, "small", "original", tmp_path, Console())
+    paths = report(ask("table1", tmp_path), ROWS, Console())
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex"]
     assert "no picture: a plot needs matplotlib" in capsys.readouterr().out
@@ -60,18 +66,18 @@ def test_tasks_to_print_are_not_all_that_is_written(tmp_path):
     rows = [*ROWS, Row(Cell(Path("x"), "sst", "elmo", "test"), {1: 0.6}, remarks=["sst: a remark"])]
     console = Console(record=True, width=200)
 
-    text = report("table1", rows, "small", "builtin", tmp_path, console, ["ner"])[0].read_text()
+    text = report(ask("table1", tmp_path, "builtin"), rows, console, ["ner"])[0].read_text()
 
     assert "50.0" in console.export_text(clear=False) and "60.0" not in console.export_text()
     assert "50.0" in text and "60.0" in text and "\n- sst: a remark\n" in text
-    assert (tmp_path / "table1.csv").exists()
+    assert (tmp_path / "small" / "table1.csv").exists()
 
 
 def test_files_of_one_name_have_tables_of_their_own(tmp_path):
     """As those of two trainings; a long name is cut."""
     console = Console(record=True)
     bilms = ["original", "/a/model.tar.gz", "/b/model.tar.gz", "/a/" + 250 * "x"]
-    names = [report("table1", ROWS, "small", bilm, tmp_path, console)[0].name for bilm in bilms]
+    names = [report(ask("table1", tmp_path, bilm), ROWS, console)[0].name for bilm in bilms]
 
     assert names[0] == "table1-original.md" and len(set(names)) == 4
     assert all(name.startswith("table1-model.tar.gz-") for name in names[1:3]) and len(names[3]) < 100
@@ -81,7 +87,7 @@ def test_a_tuned_bilm_is_in_the_title_and_in_the_names_of_the_files(tmp_path):
     console = Console(record=True, width=200)
     rows = [*ROWS, Row(Cell(Path("x"), "snli", "elmo", "test"), {1: 0.6}, is_tuned=True)]
 
-    markdown, table, *_ = report("table1", rows, "small", "builtin", tmp_path, console, tuned=["snli", "sst"])
+    markdown, table, *_ = report(ask("table1", tmp_path, "builtin", ["snli", "sst"]), rows, console)
 
     assert markdown.name == "table1-tuned-snli-sst.md"
     assert "biLM builtin, tuned for snli, sst: percent" in markdown.read_text()

@@ -11,10 +11,11 @@ import torch
 pytest.importorskip("allennlp")
 
 from elmo_plugin.formats import read_weights, write_weights
-from elmo_plugin.reproduction import tables
+from elmo_plugin.reproduction import training
 from elmo_plugin.reproduction.cells import CellError, cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
-from elmo_plugin.reproduction.tables import Plan, run_missing
+from elmo_plugin.reproduction.plan import Plan
+from elmo_plugin.reproduction.running import run_missing
 from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tuned_bilms, tunings_of
 from tests import tiny
 from tests.reproduction.runs import leave_items, leave_result, some_items
@@ -44,10 +45,10 @@ def done(monkeypatch):
         steps.append((output.stem, bilm))
         output.write_text("{}")
 
-    monkeypatch.setattr(tables.training, "train", train)
-    monkeypatch.setattr(tables.training, "score_text", score_text)
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "score_text", score_text)
     monkeypatch.setattr(
-        tables.training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
+        training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
     )
     return steps
 
@@ -113,14 +114,14 @@ def test_what_was_cut_off_is_scored_without_a_training(tmp_path, done):
 
 
 def test_a_tuning_that_fails_stops_only_what_needs_it(tmp_path, done, monkeypatch):
-    leave = tables.training.train
+    leave = training.train
 
     def train(run, keep_open):
         if run.config.stem == "ner":
             raise TrainingError("allennlp train ended with code 1")
         leave(run, keep_open)
 
-    monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(training, "train", train)
     failures = run_missing(plan(tmp_path, ["ner", "sst"], seeds=[1]).jobs(), print)
 
     assert failures[0] == "finetuning/ner, seed 1: allennlp train ended with code 1"
@@ -244,7 +245,7 @@ def test_what_is_only_to_be_scored_waits_for_no_tuning(tmp_path, done, monkeypat
     def train(run, keep_open):
         raise TrainingError("allennlp train ended with code 1")
 
-    monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(training, "train", train)
     failures = run_missing(tuned_plan(tmp_path, seeds=(1, 2)).jobs(), print)
 
     assert scored.exists() and len(failures) == 1 + 6

@@ -1,6 +1,5 @@
 """Running what is missing, with a training that does nothing but leave its result."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +7,12 @@ import pytest
 pytest.importorskip("allennlp")
 
 from elmo_plugin.engine.file_lock import FileLock
-from elmo_plugin.reproduction import items, outcome, tables
+from elmo_plugin.reproduction import items, outcome, training
 from elmo_plugin.reproduction.cells import cells_of
+from elmo_plugin.reproduction.jobs import ItemsJob
 from elmo_plugin.reproduction.outcome import TrainingError
-from elmo_plugin.reproduction.recovery import CALLBACKS_KEY, CHECKPOINTER_KEY
-from elmo_plugin.reproduction.tables import CACHE_KEY, ItemsJob, Plan, run_missing, time_left
+from elmo_plugin.reproduction.plan import Plan
+from elmo_plugin.reproduction.running import run_missing, time_left
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
@@ -30,9 +30,9 @@ def trained(monkeypatch):
             raise TrainingError("allennlp train ended with code 1")
         leave_result(run.folder, 0.8, seconds=60.5)
 
-    monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(training, "train", train)
     monkeypatch.setattr(
-        tables.training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
+        training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
     )
     return runs
 
@@ -103,7 +103,7 @@ def test_items_that_cannot_be_scored_are_a_failure_that_stops_nothing(tmp_path, 
     def evaluate(run, split, keep_open):
         raise TrainingError("allennlp elmo-tables ended with code 1")
 
-    monkeypatch.setattr(tables.training, "evaluate", evaluate)
+    monkeypatch.setattr(training, "evaluate", evaluate)
     failures = run_missing(plan(tmp_path, table="table3").jobs(), print)
 
     assert len(trained) == len(failures) == 6
@@ -130,23 +130,12 @@ def test_training_keeps_the_lock_where_this_process_is_killed(tmp_path, monkeypa
         given.append(keep_open)
         leave_result(run.folder, 0.8)
 
-    monkeypatch.setattr(tables.training, "train", train)
-    monkeypatch.setattr(tables.training, "evaluate", lambda run, split, keep_open: given.append(keep_open))
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "evaluate", lambda run, split, keep_open: given.append(keep_open))
 
     run_missing(plan(tmp_path, table="figure2", seeds=[1]).jobs(), print)
 
     assert given[0] == given[1] and len(given[0]) == FileLock.is_supported()
-
-
-def test_cache_and_record_of_layers_are_for_elmo_alone(tmp_path):
-    with_cache = plan(tmp_path, cache=tmp_path / "cache")
-    overrides = {cell.variant: with_cache.runs_of(cell)[0].overrides for cell in with_cache.cells}
-
-    resumable = {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [{"type": "elmo_resume"}]}
-    assert overrides.pop("baseline") == resumable
-    with_layers = [{"type": "elmo_layer_weights"}, {"type": "elmo_resume"}]
-    expected = {**resumable, CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: with_layers}
-    assert all(value == expected for value in overrides.values())
 
 
 def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
@@ -164,22 +153,12 @@ def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
     assert time_left(runs, runs) == ", about 3:00 hours left"
 
 
-def test_a_plan_with_other_variables_has_other_folders(tmp_path):
-    """Also one that was made of another, whose folders are known already."""
-    small = plan(tmp_path)
-    (cell, *_) = small.cells
-    folder = small.runs_of(cell)[0].folder
-    paper = replace(small, variables={**VARIABLES, "SCALE": "paper"})
-
-    assert paper.runs_of(cell)[0].folder != folder == replace(small, seeds=(1,)).runs_of(cell)[0].folder
-
-
 def test_a_full_disk_is_a_failure_that_stops_nothing(tmp_path, trained, monkeypatch):
     def train(run, keep_open):
         trained.append(run)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tables.training, "train", train)
+    monkeypatch.setattr(training, "train", train)
     failures = run_missing(plan(tmp_path).jobs(), print)
 
     assert len(trained) == len(failures) == 8 and "No space left" in failures[0]

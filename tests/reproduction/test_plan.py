@@ -1,0 +1,40 @@
+"""The trainings of a table of cells."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from elmo_plugin.reproduction.cells import cells_of
+from elmo_plugin.reproduction.plan import CACHE_KEY, Plan
+from elmo_plugin.reproduction.recovery import CALLBACKS_KEY, CHECKPOINTER_KEY
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
+VARIABLES = {"SCALE": "small", "DATA": "data", "VECTORS": "vectors.txt", "BILM": "builtin"}
+
+
+def plan(folder, **changes):
+    return Plan(cells_of("table2", EXPERIMENTS, ["snli"]), (1, 2), VARIABLES, folder, **changes)
+
+
+def test_cache_and_record_of_layers_are_for_elmo_alone(tmp_path):
+    with_cache = plan(tmp_path, cache=tmp_path / "cache")
+    overrides = {cell.variant: with_cache.runs_of(cell)[0].overrides for cell in with_cache.cells}
+
+    resumable = {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [{"type": "elmo_resume"}]}
+    assert overrides.pop("baseline") == resumable
+    with_layers = [{"type": "elmo_layer_weights"}, {"type": "elmo_resume"}]
+    expected = {**resumable, CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: with_layers}
+    assert all(value == expected for value in overrides.values())
+
+
+def test_a_plan_with_other_variables_has_other_folders(tmp_path):
+    """Also one that was made of another, whose folders are known already."""
+    small = plan(tmp_path)
+    (cell, *_) = small.cells
+    folder = small.runs_of(cell)[0].folder
+    paper = replace(small, variables={**VARIABLES, "SCALE": "paper"})
+
+    assert paper.runs_of(cell)[0].folder != folder == replace(small, seeds=(1,)).runs_of(cell)[0].folder
