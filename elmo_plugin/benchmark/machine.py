@@ -76,6 +76,12 @@ def commit() -> Optional[str]:
     return name + ("-dirty" if changed else "")
 
 
+def short(commit: str) -> str:
+    """Return a commit, and what is behind it such as "-dirty", for people."""
+    name, _, state = commit.partition("-")
+    return name[:9] + (f"-{state}" if state else "")
+
+
 def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

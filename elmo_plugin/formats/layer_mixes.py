@@ -56,8 +56,8 @@ def places(config: Mapping[str, Any], mixes: int) -> List[str]:
     # Parameters
 
     config : the model's configuration.
-    mixes : of the embedder. With two the second is for the encoder's output; a single one is there where the encoder is
-        `elmo_output`.
+    mixes : of the embedder. With two the second is for the encoder's output; a single one is taken to be there where
+        any encoder of the model is `elmo_output`.
     """
     if mixes == 1:
         return ["output" if '"elmo_output"' in json.dumps(config) else "input"]

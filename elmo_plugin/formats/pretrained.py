@@ -47,6 +47,13 @@ def urls(name: str) -> Tuple[str, str]:
     return f"{prefix}_options.json", f"{prefix}_weights.hdf5"
 
 
+def addresses(source: str) -> List[str]:
+    """The addresses behind what a user wrote: those of a published biLM, or one that it is; none for anything else."""
+    if source in _PUBLISHED:
+        return list(urls(source))
+    return _pair(source) if is_url(source) else []
+
+
 def is_url(source: str) -> bool:
     """Say whether this is an address that has to be fetched, not a path."""
     return source.startswith(_SCHEMES)
@@ -87,6 +94,13 @@ def fetch(url: str) -> Path:
         ) from error
 
 
+def cached(url: str) -> Optional[Path]:
+    """Find what AllenNLP's cache has of an address, the latest of it; None where it was never fetched."""
+    folder = importlib.import_module("allennlp.common.file_utils").CACHE_DIRECTORY
+    found = importlib.import_module("cached_path").find_latest_cached(url, cache_dir=folder)
+    return None if found is None else Path(found)
+
+
 def locate(source: str) -> Optional[Tuple[Optional[Path], Path]]:
     """
     Turn a name or a URL into files on this machine.
@@ -111,10 +125,15 @@ def locate(source: str) -> Optional[Tuple[Optional[Path], Path]]:
         _check_published(source, options_file, weight_file)
         return options_file, weight_file
     if is_url(source):
-        # in the cache a file stands alone, under another name
-        options_name = source[: -len("weights.hdf5")] + "options.json" if source.endswith("weights.hdf5") else None
-        return (fetch(options_name) if options_name else None), fetch(source)
+        *options, weights = map(fetch, _pair(source))
+        return (options[0] if options else None), weights
     return None
+
+
+def _pair(address: str) -> List[str]:
+    """An address, behind that of its options, which lie beside an HDF5 file: in a cache a file stands alone."""
+    beside = [address[: -len("weights.hdf5")] + "options.json"] if address.endswith("weights.hdf5") else []
+    return [*beside, address]
 
 
 def _check_published(name: str, options_file: Path, weight_file: Path) -> None:

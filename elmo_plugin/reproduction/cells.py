@@ -11,11 +11,16 @@ SCALES = ("small", "paper")
 TABLES = ("table1", "table2", "table3", "figure1", "figure2")
 BASELINE = "baseline"
 
+#: the keys of a configuration that hold one
+SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
+
 #: variables of the experiments that hold paths of one machine, and are in the name of no training
 PLACES = ("DATA", "SST_DATA", "VECTORS")
 
 #: where the cells of a table are that has some, or all, from another one
 _FOLDERS = {"figure1": ("figure1", "table1"), "figure2": ("table1",)}
+#: callbacks that change no number of a training
+_ONLOOKERS = ("elmo_export", "elmo_fast_forward", "elmo_layer_weights", "elmo_progress", "elmo_resume")
 _PERCENT = re.compile(r", (\d+(?:\.\d+)?) % of the training data: ")
 _PAPER = re.compile(r": (test|development) (.+?) (\d+\.\d+)(?: ± (\d+\.\d+))?\.$")
 
@@ -129,7 +134,10 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     one. A biLM is named by its name or path.
     """
     content = resolve(config, {**variables, **dict.fromkeys(PLACES, "")})
-    for seed in ("random_seed", "numpy_seed", "pytorch_seed"):
+    for seed in SEEDS:
         content.pop(seed, None)
-    content.get("trainer", {}).pop("callbacks", None)
+    trainer = content.get("trainer", {})
+    others = [callback for callback in trainer.pop("callbacks", []) if callback.get("type") not in _ONLOOKERS]
+    if others:
+        trainer["callbacks"] = others
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]

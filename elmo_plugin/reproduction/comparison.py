@@ -31,7 +31,8 @@ class Comparison:
     ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
         that of the seeds that both have.
     p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
-    remark : why there is no p-value, or of which seeds alone it is; empty where there is no more to say.
+    remark : why there is no p-value, or of which seeds alone it, or the gain, is; empty where there is no more to say.
+    seeds : that the gain is of.
     """
 
     row: Row
@@ -39,6 +40,7 @@ class Comparison:
     papers: Optional[Gain] = None
     p_value: Optional[float] = None
     remark: str = ""
+    seeds: Sequence[int] = ()
 
 
 def compare(rows: Sequence[Row]) -> List[Comparison]:
@@ -57,22 +59,30 @@ def compare(rows: Sequence[Row]) -> List[Comparison]:
 def against(baseline: Row, improved: Row) -> Comparison:
     """Compare two rows, over the seeds that both have."""
     papers = gain(baseline.cell.paper, improved.cell.paper)
-    seeds = baseline.found.keys() & improved.found.keys()
+    seeds = sorted(baseline.found.keys() & improved.found.keys())
     if not seeds:
         return Comparison(improved, None, papers)
     before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
-    gained = gain(before, after)
-    scored = baseline.items.keys() & improved.items.keys()
-    remark = ""
+    name = f"{improved.cell.task}, {improved.cell.variant}"
+    remarks = []
+    if baseline.found.keys() != improved.found.keys():
+        remarks.append(f"{name}: the gain is of {_seeds(seeds)} alone, which both have.")
+    scored = sorted(baseline.items.keys() & improved.items.keys())
     if scored and scored != seeds:
-        remark = (
-            f"{improved.cell.task}, {improved.cell.variant}: p is of seeds {sorted(scored)} alone, the gain of "
-            f"{sorted(seeds)}: not all items are scored, which the next run does."
+        remarks.append(
+            f"{name}: p is of {_seeds(scored)} alone, the gain of {_seeds(seeds)}: not all items are scored, which the "
+            "next run does."
         )
+    p = None
     try:
-        return Comparison(improved, gained, papers, p_value(baseline, improved), remark)
+        p = p_value(baseline, improved)
     except ItemsError as error:
-        return Comparison(improved, gained, papers, remark=str(error))
+        remarks.append(str(error))
+    return Comparison(improved, gain(before, after), papers, p, " ".join(remarks), seeds)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}"
 
 
 def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]:

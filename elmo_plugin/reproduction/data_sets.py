@@ -11,6 +11,7 @@ from elmo_plugin.reproduction.cells import resolve
 
 #: the keys of a configuration that name word vectors and a biLM
 WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
+_KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 
 #: for each task at the paper's scale: where its data come from
 SOURCES: Dict[str, str] = {
@@ -69,6 +70,17 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
             yield from named_in(inner, name)
     elif isinstance(value, str) and (key.endswith("data_path") or key in (WORD_VECTORS, WEIGHTS)):
         yield key, value
+
+
+def kind_of(key: str) -> str:
+    """What a key of a configuration, of `named_in`, names: "data", "word vectors" or "biLM"."""
+    return _KINDS.get(key, "data")
+
+
+def kinds_of(config: Any) -> List[str]:
+    """The kinds of what a configuration names."""
+    found = {kind_of(key) for key, _ in named_in(config)}
+    return [kind for kind in ("data", *_KINDS.values()) if kind in found]
 
 
 def _found(path: str) -> List[Path]:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Dict, List, Mapping
 
 from elmo_plugin.engine.errors import FormatError
+from elmo_plugin.formats import pretrained
 from elmo_plugin.formats.archive import ARCHIVE_WEIGHTS
+from elmo_plugin.formats.sources import files_of
 from elmo_plugin.formats.tar_members import is_tar, opened
 from elmo_plugin.reproduction.cells import resolve
-from elmo_plugin.reproduction.data_sets import WEIGHTS, WORD_VECTORS, found_at, named_in
+from elmo_plugin.reproduction.data_sets import WEIGHTS, found_at, kind_of, named_in
 
-_KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 _BLOCK = 1 << 20
 
 
@@ -23,15 +24,15 @@ def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
 
     # Returns
 
-    A digest of the content by what it is of: "data", "word vectors", "biLM". What is not there, or is named by an
-    address, which this does not fetch, is left out.
+    A digest of the content by what it is of: "data", "word vectors", "biLM". A kind of which something is not there is
+    left out. What is named by an address is there once AllenNLP's cache has it: this fetches nothing.
     """
     contents: Dict[str, List[str]] = {}
     for key, name in sorted(set(named_in(resolve(config, variables)))):
         digest = _digest_of_weights if key == WEIGHTS else _digest
         digests = [digest(path, *_state(path)) for path in _files_of(key, name)]
-        contents.setdefault(_KINDS.get(key, "data"), []).extend(digests)
-    return {kind: _hash("".join(digests).encode()).hexdigest() for kind, digests in contents.items() if digests}
+        contents.setdefault(kind_of(key), []).append("".join(digests))
+    return {kind: _hash("".join(parts).encode()).hexdigest() for kind, parts in contents.items() if all(parts)}
 
 
 def changed(recorded: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
@@ -40,11 +41,12 @@ def changed(recorded: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
 
 
 def _files_of(key: str, name: str) -> List[Path]:
+    addresses = pretrained.addresses(name) if key == WEIGHTS else [name] if pretrained.is_url(name) else []
+    if addresses:
+        fetched = [path for path in map(pretrained.cached, addresses) if path is not None]
+        return fetched if len(fetched) == len(addresses) else []
     if key != WEIGHTS:
         return [file for path in found_at(name) for file in (sorted(path.rglob("*")) or [path]) if file.is_file()]
-    from elmo_plugin.formats import pretrained
-    from elmo_plugin.formats.sources import files_of
-
     return [pretrained.builtin()] if name == pretrained.BUILTIN else sorted(set(files_of(name)))
 
 

@@ -4,12 +4,14 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Sequence
 
 from elmo_plugin.adapters.durations import seconds_of
+from elmo_plugin.benchmark.machine import short
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats.layer_mixes import places
 from elmo_plugin.formats.tar_members import take_out
+from elmo_plugin.reproduction.data_sets import kinds_of
 
 METRICS = "metrics.json"
 ARCHIVE = "model.tar.gz"
@@ -35,7 +37,7 @@ class Result:
     metrics : of AllenNLP: `best_validation_accuracy`, `test_accuracy`, ...
     seconds : the training took, without the start of the program and the evaluation on the test set.
     mixes : of ELMo layers, where they were asked for; as `mixes_of` returns them.
-    commit : of this package when the training began; None where that is not known.
+    commits : of this package when the training began, and others with which it went on; none where that is not known.
     validated_by : the name of the score that chose the best epoch.
     inputs : what the training has read, as `inputs_of` says it; empty where that is not known.
     remark : what to know about the training before its score is believed; empty where there is nothing.
@@ -44,7 +46,7 @@ class Result:
     metrics: Mapping[str, Any]
     seconds: float
     mixes: Sequence[Dict[str, Any]] = ()
-    commit: Optional[str] = None
+    commits: Sequence[str] = ()
     validated_by: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
@@ -111,10 +113,12 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
             metrics,
             seconds_of(metrics["training_duration"]),
             mixes_of(load(folder / ARCHIVE).model, config["model"]) if with_mixes else [],
-            record.get("commit"),
+            _commits(record),
             validation_metric(config),
             dict(record.get("inputs", {})),
-            " and ".join(filter(None, [cut_short(metrics, config["trainer"]), recovered(record), unrecorded(record)])),
+            " and ".join(
+                filter(None, [cut_short(metrics, config["trainer"]), recovered(record), unrecorded(record, config)])
+            ),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(
@@ -129,15 +133,29 @@ def read_object(path: Path) -> Dict[str, Any]:
     return content
 
 
+def _commits(record: Mapping[str, Any]) -> List[str]:
+    known = [record.get("commit"), *record.get("recovered", [])]
+    return list(dict.fromkeys(commit for commit in known if commit is not None))
+
+
 def recovered(record: Mapping[str, Any]) -> str:
-    """Say so where a training was killed, or failed, and went on."""
+    """Say so where a training was killed, or failed, and went on; also at which other commits."""
     times = len(record.get("recovered", []))
-    return f"it was interrupted {'once' if times == 1 else f'{times} times'} and went on" if times else ""
+    if not times:
+        return ""
+    others = [short(commit) for commit in _commits(record) if commit != record.get("commit")]
+    where = f", at {' and '.join(others)}" if others else ""
+    return f"it was interrupted {'once' if times == 1 else f'{times} times'} and went on{where}"
 
 
-def unrecorded(record: Mapping[str, Any]) -> str:
+def unrecorded(record: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """Say so where nobody wrote down what a training has read: whether that is still the same cannot be told."""
-    return "" if "inputs" in record else "the content of its data, word vectors and biLM was not recorded"
+    kinds = [kind for kind in kinds_of(config) if kind not in record.get("inputs", {})]
+    return f"the content of its {_listed(kinds)} was not recorded" if kinds else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def cut_short(metrics: Mapping[str, Any], trainer: Mapping[str, Any]) -> str:
@@ -188,11 +206,15 @@ def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
     `mixing_weights` of each mix, with its "place": "input" or "output" of the task's encoder.
     """
+    found = []
+    for embedder in embedders_of(model):
+        mixes = embedder.mixing_weights()
+        found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
+    return found
+
+
+def embedders_of(model: Any) -> List[Any]:
+    """The token embedders `elmo` in a model."""
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
-    found = []
-    for module in model.modules():
-        if isinstance(module, ElmoEmbedder):
-            mixes = module.mixing_weights()
-            found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
-    return found
+    return [module for module in model.modules() if isinstance(module, ElmoEmbedder)]

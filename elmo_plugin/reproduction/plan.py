@@ -7,7 +7,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from overrides import overrides
 
 from elmo_plugin.reproduction import outcome
-from elmo_plugin.reproduction.cells import Cell, fingerprint
+from elmo_plugin.reproduction.cells import Cell, fingerprint, resolve
 from elmo_plugin.reproduction.jobs import ItemsJob, Job, TablePlan
 from elmo_plugin.reproduction.recovery import kept
 from elmo_plugin.reproduction.training import Run
@@ -54,13 +54,14 @@ class Plan(TablePlan):
     def runs_of(self, cell: Cell) -> List[Run]:
         """The trainings of a cell, one for each seed."""
         home = self.folder / self._name_of(cell)
-        overrides = kept([] if cell.is_baseline else [{"type": "elmo_layer_weights"}])
+        variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
+        callbacks = resolve(cell.config, variables)["trainer"].get("callbacks", [])
+        overrides = kept([*callbacks, *([] if cell.is_baseline else [{"type": "elmo_layer_weights"}])])
         if self.cache is not None and not cell.is_baseline:
             overrides[CACHE_KEY] = str(self.cache)
         seeds = self.seeds
         if seeds is None:
             seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
-        variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
         return [Run(cell.config, seed, home / str(seed), variables, overrides, is_tuned) for seed in seeds]
 
     def _name_of(self, cell: Cell) -> str:

@@ -1,6 +1,7 @@
 """Trainings without their weights: what a table is computed from, small enough to be published with it."""
 
 import json
+import shlex
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Dict, List, Tuple
 
 from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME as LAYER_WEIGHTS
 from elmo_plugin.reproduction import items, outcome, recovery
-from elmo_plugin.reproduction.cells import PLACES
+from elmo_plugin.reproduction.cells import PLACES, SEEDS, fingerprint
 from elmo_plugin.reproduction.jobs import Job, TablePlan
 from elmo_plugin.reproduction.plan import CACHE_KEY
 from elmo_plugin.reproduction.training import Run
@@ -56,7 +57,10 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
             copy = target / job.run.folder.relative_to(plan.folder)
             if outcome.is_finished(copy):
                 raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
-            copies[copy] = (_public(job.run, plan.folder), _scored(job))
+            texts = _scored(job)
+            record = json.loads(texts.get(outcome.RECORD, "{}"))
+            run = _as_recorded(job.run, record.get("command", ""))
+            copies[copy] = (_public(run, plan.folder), texts)
     for copy, (public, texts) in copies.items():
         part = copy.with_name(f"{copy.name}.part")
         for old in (part, copy):
@@ -88,11 +92,25 @@ def _scored(job: Job) -> Dict[str, str]:
     return texts
 
 
+def _as_recorded(run: Run, command: str) -> Run:
+    """
+    The training as it was started: for another table, maybe, which has the same one under another name, and at that
+    time perhaps alone. As it is now where that is not known, or the experiment has changed or gone since.
+    """
+    words = shlex.split(command)
+    try:
+        config, changes = Path(words[words.index("train") + 1]), json.loads(words[words.index("-o") + 1])
+        is_same = config.exists() and fingerprint(config, run.variables) == fingerprint(run.config, run.variables)
+    except (ValueError, IndexError):
+        return run
+    overrides = {key: value for key, value in changes.items() if key not in SEEDS}
+    return replace(run, config=config, overrides=overrides) if is_same else run
+
+
 def _public(run: Run, folder: Path) -> Run:
     """The same training as anyone would start it; a cache of layers changes no number."""
     variables = {name: name if name in PLACES else value for name, value in run.variables.items()}
-    runs = Path("RUNS") / folder.name
     with suppress(ValueError):  # which says that the biLM is not below the folder
-        variables["BILM"] = str(runs / Path(variables["BILM"]).relative_to(folder.absolute()))
+        variables["BILM"] = str(Path("RUNS") / folder.name / Path(variables["BILM"]).relative_to(folder.absolute()))
     overrides = {key: value for key, value in run.overrides.items() if key != CACHE_KEY}
-    return replace(run, folder=runs / run.folder.relative_to(folder), variables=variables, overrides=overrides)
+    return replace(run, variables=variables, overrides=overrides)

@@ -1,7 +1,7 @@
 """Trainings that were killed, and how they are kept so that they can go on."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, Mapping, Sequence
 
 from elmo_plugin.adapters.checkpoints import find_checkpoints
 
@@ -11,13 +11,14 @@ CONFIGURATION = "config.json"
 _CALLBACK = {"type": "elmo_resume"}
 
 
-def kept(callbacks: List[Dict[str, Any]]) -> Dict[str, Any]:
+def kept(callbacks: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     """
     Return the overrides of a configuration whose training may be killed at any time and goes on.
 
     # Parameters
 
-    callbacks : others, which the training has beside the one that this needs.
+    callbacks : others, which the training has beside the one that this needs: these take the place of the
+        configuration's own.
     """
     return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [*callbacks, _CALLBACK]}
 

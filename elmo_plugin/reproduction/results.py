@@ -13,6 +13,9 @@ from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.scores import Score, score
 from elmo_plugin.reproduction.training import Run
 
+#: in points: what a table shows of a difference
+_VISIBLE = 0.05
+
 
 @dataclass(frozen=True)
 class Row:
@@ -71,9 +74,9 @@ def _of_tuning(run: Run) -> List[str]:
 
 def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
     results: List[Tuple[Run, Result]] = []
+    remarks: List[str] = []
     found: Dict[int, float] = {}
     of_runs: Dict[int, Items] = {}
-    remarks = []
     runs = [run for run in plan.runs_of(cell) if outcome.is_evaluated(run.folder)]
     for run in runs:
         try:
@@ -87,9 +90,13 @@ def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
         found[run.seed] = scored
         if of_run is not None:
             of_runs[run.seed] = of_run
+            again = of_run.corpus_score()
+            if 100 * abs(again - scored) >= _VISIBLE:
+                both = f"{100 * again:.2f}, the training reported {100 * scored:.2f}"
+                remarks.append(f"{run.name}: its {cell.split} items, in other batches, come to {both}")
     remarks = [*(of_tuning if runs else []), *remarks, *remarks_of(results)]
     seconds = sum(one.seconds for _, one in results) / len(results) if results else None
-    commits = sorted({one.commit for _, one in results if one.commit is not None})
+    commits = sorted({commit for _, one in results for commit in one.commits})
     return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None)
 
 

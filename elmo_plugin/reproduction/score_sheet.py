@@ -3,6 +3,7 @@
 import math
 from typing import Any, Dict, List, Optional, Sequence
 
+from elmo_plugin.benchmark.machine import short
 from elmo_plugin.reproduction.comparison import Comparison, Gain, compare
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.sheet import Sheet
@@ -55,7 +56,7 @@ def texts(compared: Comparison) -> List[str]:
         _errors(papers),
         "" if row.parameters is None else f"{row.parameters:,}",
         "" if row.seconds is None else f"{row.seconds / 60:.1f}",
-        ", ".join(short(commit) for commit in row.commits),
+        ", ".join(map(short, row.commits)),
     ]
 
 
@@ -71,6 +72,7 @@ def record(compared: Comparison, bilm: str) -> Dict[str, Any]:
         "mean": row.score.mean if row.score else None,
         "deviation": None if deviation is None or math.isnan(deviation) else deviation,
         "seeds": len(row.found),
+        "seeds_compared": len(compared.seeds),
         "gain": ours.absolute if ours else None,
         "error_reduction": ours.relative if ours and not math.isnan(ours.relative) else None,
         "p_value": compared.p_value,
@@ -96,9 +98,3 @@ def p_text(value: Optional[float]) -> str:
 def _errors(gained: Optional[Gain]) -> str:
     """What becomes of the baseline's errors; nothing where it has none."""
     return "" if gained is None or math.isnan(gained.relative) else f"{-gained.relative:+.1f}%"
-
-
-def short(commit: str) -> str:
-    """Return a commit, and what is behind it such as "-dirty", for people."""
-    name, _, state = commit.partition("-")
-    return name[:9] + (f"-{state}" if state else "")

@@ -1,6 +1,7 @@
 """Scores of several runs in one figure."""
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import Sequence
 
@@ -26,10 +27,7 @@ class Score:
 def score(fractions: Sequence[float]) -> Score:
     """Summarise what the runs scored, given as fractions of one."""
     percents = [100 * fraction for fraction in fractions]
-    mean = sum(percents) / len(percents)
-    if len(percents) == 1:
-        return Score(mean, math.nan)
-    return Score(mean, math.sqrt(sum((value - mean) ** 2 for value in percents) / (len(percents) - 1)))
+    return Score(statistics.mean(percents), statistics.stdev(percents) if len(percents) > 1 else math.nan)
 
 
 def error_reduction(baseline: float, improved: float) -> float:

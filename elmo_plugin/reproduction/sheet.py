@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Sequence
@@ -13,6 +14,7 @@ from elmo_plugin.benchmark.table import table as markdown_table
 from elmo_plugin.formats.atomic import replacing
 
 _LATEX = str.maketrans({"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "<": "$<$", "-": "{-}"})
+_MINUS = re.compile(r"(?<!\w)\{-\}(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,14 @@ def markdown(sheet: Sheet) -> str:
 def latex(sheet: Sheet) -> str:
     """Return a `tabular`, with the rules of the package booktabs, and the remarks as comments."""
     alignment = "l" * sheet.texts + "r" * (len(sheet.columns) - sheet.texts)
-    lines = [" & ".join(text.translate(_LATEX) for text in row) + r" \\" for row in (sheet.columns, *sheet.rows)]
+    lines = [" & ".join(map(_latex, row)) + r" \\" for row in (sheet.columns, *sheet.rows)]
     body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
     comments = ["% " + text.replace("\n", " ") for text in (sheet.title, *sheet.below())]
     return "\n".join([*comments, rf"\begin{{tabular}}{{{alignment}}}", *body, r"\end{tabular}", ""])
+
+
+def _latex(text: str) -> str:
+    return _MINUS.sub("$-$", text.translate(_LATEX))
 
 
 def comma_separated(sheet: Sheet) -> str:

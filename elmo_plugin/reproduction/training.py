@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
@@ -13,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from elmo_plugin.benchmark import machine
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.reproduction import outcome, recovery
-from elmo_plugin.reproduction.cells import resolve
+from elmo_plugin.reproduction.cells import SEEDS, resolve
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.outcome import TrainingError
 
@@ -46,23 +47,18 @@ class Run:
         experiment = f"{self.config.parent.name}/{self.config.stem}"
         return f"{experiment}{', tuned' if self.is_tuned else ''}, seed {self.seed}"
 
-    def arguments(self, folder: Optional[Path] = None, recover: bool = False) -> List[str]:
-        """
-        Return the arguments of the `allennlp` program; `folder` is another one for the results, and with `recover` it
-        goes on with what is there.
-        """
-        mode = "--recover" if recover else "--force"
-        return ["train", str(self.config), "-s", str(folder or self.folder), mode, "-o", self.changes()]
+    def arguments(self, folder: str, *modes: str) -> List[str]:
+        """Return the arguments of the `allennlp` program; `folder` is that of the results, `modes` are more options."""
+        return ["train", str(self.config), "-s", folder, *modes, "-o", self.changes()]
 
     def changes(self) -> str:
         """Return the parameters of the configuration that are set, as JSON."""
-        seeds = dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), self.seed)
-        return json.dumps({**seeds, **self.overrides})
+        return json.dumps({**dict.fromkeys(SEEDS, self.seed), **self.overrides})
 
     def command_line(self) -> str:
-        """Return what a person types for this."""
+        """Return what a person types for this, into a folder of theirs."""
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.variables.items()]
-        return " ".join([*variables, "allennlp", *map(shlex.quote, self.arguments())])
+        return " ".join([*variables, "allennlp", *map(shlex.quote, self.arguments("FOLDER"))])
 
 
 def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> None:
@@ -89,6 +85,7 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
     if not (begun.exists() and outcome.is_whole(part)):
         _train_into(part, begun, run, is_quiet, keep_open)
     # A kill between any two of these lines leaves enough to do them again.
+    _add_inputs(begun, run)
     shutil.copyfile(begun, part / outcome.RECORD)
     if run.folder.exists():
         shutil.rmtree(run.folder)
@@ -102,19 +99,32 @@ def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Se
     if earlier is None:
         record: Dict[str, Any] = {"commit": commit, "command": run.command_line(), "inputs": inputs}
     else:
-        record = {**earlier, "recovered": [*earlier.get("recovered", []), commit]}
+        record = {**earlier, "command": run.command_line(), "recovered": [*earlier.get("recovered", []), commit]}
         recovery.configure(part, run.config, run.variables, run.changes())
+        # An end that was reached before: cut off later, the training would pass for whole with the weights of then.
+        for name in (outcome.METRICS, outcome.ARCHIVE):
+            with suppress(FileNotFoundError):
+                (part / name).unlink()
     run.folder.parent.mkdir(parents=True, exist_ok=True)
     with replacing(begun) as new:
         new.write_text(json.dumps(record, indent=2), encoding="utf-8")
     try:
-        _allennlp(run.arguments(part, recover=earlier is not None), run, is_quiet, keep_open)
+        mode = "--force" if earlier is None else "--recover"
+        _allennlp(run.arguments(str(part), mode), run, is_quiet, keep_open)
     except TrainingError as error:
         if earlier is None:
             raise
         raise TrainingError(
             f"{error} It went on from where it was interrupted; to begin anew remove {part}."
         ) from error
+
+
+def _add_inputs(begun: Path, run: Run) -> None:
+    """Say what was read that was not there, but at some address, when the training began."""
+    record = outcome.read_object(begun)
+    with replacing(begun) as new:
+        record["inputs"] = {**inputs_of(run.config, run.variables), **record["inputs"]}
+        new.write_text(json.dumps(record, indent=2), encoding="utf-8")
 
 
 def _earlier(part: Path, begun: Path, inputs: Mapping[str, str]) -> Optional[Dict[str, Any]]:

@@ -4,11 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from elmo_plugin.benchmark.machine import short
 from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.comparison import Comparison, against
 from elmo_plugin.reproduction.outcome import Result, TrainingError
 from elmo_plugin.reproduction.results import Row, collect, remarks_of
-from elmo_plugin.reproduction.score_sheet import p_text, short
+from elmo_plugin.reproduction.score_sheet import p_text
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.training import Run
 from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of, read_perplexities
@@ -70,8 +71,7 @@ def collect_tunings(plan: TuningPlan) -> List[TuningRow]:
         result, perplexities, remarks = _results(run)
         scores = {moment: row for moment in MOMENTS for row in collect(plan.task_plan(tuning, moment))}
         commits = {commit for row in scores.values() for commit in row.commits}
-        if result is not None and result.commit is not None:
-            commits.add(result.commit)
+        commits.update([] if result is None else result.commits)
         seconds = None if result is None else result.seconds
         rows.append(TuningRow(tuning, perplexities, seconds, sorted(commits), scores, remarks))
     return rows

@@ -70,7 +70,8 @@ def test_seeds_that_one_of_two_rows_does_not_have_are_not_compared():
 
     found = against(base, elmo)
 
-    assert found.ours.absolute == pytest.approx(10)
+    assert found.ours.absolute == pytest.approx(10) and found.seeds == [1]
+    assert found.remark == "ner, elmo: the gain is of seed 1 alone, which both have."
     assert found.p_value == p_value(row("baseline", [], [wrong]), row("elmo", [], [right]))
     assert against(base, Row(cells[1], {2: 0.1}, items={2: wrong})) == Comparison(
         Row(cells[1], {2: 0.1}, items={2: wrong})
@@ -95,6 +96,6 @@ def test_p_of_other_seeds_than_the_gain_is_said():
 
     assert found.ours.absolute == pytest.approx(45) and found.p_value is not None
     assert found.remark == (
-        "ner, elmo: p is of seeds [1] alone, the gain of [1, 2]: not all items are scored, which the next run does."
+        "ner, elmo: p is of seed 1 alone, the gain of seeds 1, 2: not all items are scored, which the next run does."
     )
     assert against(row("baseline", [0.3], [wrong]), row("elmo", [1.0], [right])).remark == ""

@@ -9,6 +9,11 @@ import torch
 
 pytest.importorskip("allennlp")
 
+from cached_path import resource_to_filename
+
+from elmo_plugin.formats import pretrained
+from elmo_plugin.reproduction.cells import resolve
+from elmo_plugin.reproduction.data_sets import named_in
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from tests import task_data, tiny
 
@@ -80,8 +85,31 @@ def test_what_is_not_there_is_not_compared(variables, tmp_path):
     assert set(of(variables)) == {"data", "biLM"} and changed(before, of(variables)) == []
 
 
-def test_addresses_are_not_fetched(variables):
+def test_addresses_are_not_fetched(variables, monkeypatch, tmp_path):
+    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path / "cache"))
+
     assert set(of({**variables, "SCALE": "paper"})) == {"biLM"}
+    assert set(of({**variables, "SCALE": "paper", "BILM": "original"})) == set()
+
+
+def test_what_was_fetched_counts(variables, monkeypatch, tmp_path):
+    """All of a kind, the latest of each; a biLM of two files."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(cache))
+    named = {**variables, "SCALE": "paper", "BILM": "original"}
+    addresses = [name for _, name in named_in(resolve(EXPERIMENTS / "table1/squad_elmo.jsonnet", named))]
+    addresses = [name for name in addresses if "://" in name] + list(pretrained.urls("original"))
+    for place, address in enumerate(dict.fromkeys(addresses)):
+        assert len(of(named)) < 3
+        path = cache / resource_to_filename(address, '"tag"')
+        path.write_text(f"content {place}")
+        path.with_name(path.name + ".json").write_text("{}")
+
+    before = of(named)
+    path.write_text("other content")
+
+    assert set(before) == {"data", "word vectors", "biLM"} and changed(before, of(named)) == ["biLM"]
 
 
 def archive(folder, weights, config="{}", modified=0):

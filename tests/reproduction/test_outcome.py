@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 import pytest
 
@@ -28,16 +28,16 @@ def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_sh
 
 
 def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
-    """By the score that the training is validated by; the commit is known where there is a record."""
+    """By the score that the training is validated by; the commits are known where there is a record."""
     metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}
     (tmp_path / outcome.METRICS).write_text(json.dumps(metrics))
     (tmp_path / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1"}}))
     result = outcome.collect(tmp_path)
 
     assert (result.score("test"), result.score("development"), result.seconds) == (0.25, 0.5, 2.0)
-    assert result.commit is None and result.mixes == []
-    (tmp_path / outcome.RECORD).write_text(json.dumps({"commit": "abc", "command": ""}))
-    assert outcome.collect(tmp_path).commit == "abc"
+    assert result.commits == [] and result.mixes == []
+    (tmp_path / outcome.RECORD).write_text(json.dumps({"commit": "abc", "command": "", "recovered": ["b", "abc", "b"]}))
+    assert outcome.collect(tmp_path).commits == ["abc", "b"]
 
 
 def test_a_training_is_finished_when_metrics_and_archive_are_there(tmp_path: Path) -> None:
@@ -117,21 +117,35 @@ def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> Non
 def test_a_training_that_was_killed_says_so(tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     assert outcome.collect(tmp_path / "1").remark == ""
-    for times, text in ((1, "it was interrupted once and went on"), (2, "it was interrupted 2 times and went on")):
-        record = {"commit": "a", "inputs": {}, "recovered": ["b"] * times}
+    for commits, text in (
+        (["a"], "once and went on"),
+        (["a", "a"], "2 times and went on"),
+        (["a", "b-dirty", None, "0123456789", "b-dirty"], "5 times and went on, at b-dirty and 012345678"),
+    ):
+        record = {"commit": "a", "inputs": {}, "recovered": commits}
         (tmp_path / "1" / outcome.RECORD).write_text(json.dumps(record))
-        assert outcome.collect(tmp_path / "1").remark == text
+        assert outcome.collect(tmp_path / "1").remark == f"it was interrupted {text}"
 
 
-@pytest.mark.parametrize("commit", ["a", None])
-def test_a_training_that_nobody_knows_the_data_of_says_so(commit: Optional[str], tmp_path: Path) -> None:
-    """Of an older version, or by hand; at the paper's scale what is read may be addresses alone, which is known."""
-    leave_result(tmp_path / "1", 0.5, commit=commit)
-    if commit is not None:
-        assert outcome.collect(tmp_path / "1").remark == ""
-        (tmp_path / "1" / outcome.RECORD).write_text(json.dumps({"commit": commit, "command": ""}))
+@pytest.mark.parametrize(
+    ("known", "unknown"),
+    [
+        (["data", "word vectors", "biLM"], ""),
+        (["data", "biLM"], "word vectors"),
+        (["word vectors"], "data and biLM"),
+        ([], "data, word vectors and biLM"),
+        (None, "data, word vectors and biLM"),
+    ],
+)
+def test_a_training_that_nobody_knows_the_data_of_says_so(known: Any, unknown: str, tmp_path: Path) -> None:
+    """Of an older version, or by hand, or of what lay at an address."""
+    leave_result(tmp_path / "1", 0.5, commit=None if known is None else "a", inputs=dict.fromkeys(known or [], "1"))
+    config = json.loads((tmp_path / "1" / "config.json").read_text())
+    config.update(train_data_path="a", model={"words": {"pretrained_file": "b"}, "bilm": {"weights": "c"}})
+    (tmp_path / "1" / "config.json").write_text(json.dumps(config))
 
-    assert outcome.collect(tmp_path / "1").remark == "the content of its data, word vectors and biLM was not recorded"
+    remark = f"the content of its {unknown} was not recorded" if unknown else ""
+    assert outcome.collect(tmp_path / "1").remark == remark
 
 
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:

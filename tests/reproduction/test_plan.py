@@ -38,3 +38,21 @@ def test_a_plan_with_other_variables_has_other_folders(tmp_path):
     paper = replace(small, variables={**VARIABLES, "SCALE": "paper"})
 
     assert paper.runs_of(cell)[0].folder != folder == replace(small, seeds=(1,)).runs_of(cell)[0].folder
+
+
+def test_callbacks_of_a_cell_are_kept(tmp_path):
+    """A training with one that may change its numbers is another one."""
+    plain = plan(tmp_path).cells[0]
+    cells = []
+    for kind in ("elmo_progress", "mine"):
+        path = tmp_path / f"snli_{kind}.jsonnet"
+        path.write_text(f'(import "{plain.config}") {{ trainer+: {{ callbacks: [{{ type: "{kind}" }}] }} }}')
+        cells.append(replace(plain, config=path))
+    changed = Plan(cells, (1,), VARIABLES, tmp_path)
+    runs = [changed.runs_of(cell)[0] for cell in cells]
+
+    assert [run.overrides[CALLBACKS_KEY] for run in runs] == [
+        [{"type": "elmo_progress"}, {"type": "elmo_resume"}],
+        [{"type": "mine"}, {"type": "elmo_resume"}],
+    ]
+    assert runs[0].folder == plan(tmp_path).runs_of(plain)[0].folder != runs[1].folder

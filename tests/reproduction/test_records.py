@@ -1,6 +1,7 @@
 """Copies of what trainings have left, without their weights and without the paths of a machine."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("allennlp")
 
 from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.cells import cells_of
+from elmo_plugin.reproduction.inputs import inputs_of
 from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.recorder import ItemsError
@@ -19,6 +21,8 @@ from elmo_plugin.reproduction.tunings import TuningPlan, tuned_bilms, tunings_of
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
 EXPERIMENTS = Path("experiments")
+#: of what is not there
+KNOWN = {"data": "1", "word vectors": "2"}
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +42,8 @@ def trained(tmp_path):
     for cell, score in zip(plan.cells, (0.8, 0.9)):
         for run in plan.runs_of(cell):
             leave_result(run.folder, score + run.seed / 1000, seconds=60)
-            record = {"commit": "abc", "command": run.command_line(), "inputs": {"data": "1"}, "recovered": ["abd"]}
+            inputs = {**KNOWN, **inputs_of(run.config, run.variables)}
+            record = {"commit": "abc", "command": run.command_line(), "inputs": inputs, "recovered": ["abd"]}
             (run.folder / outcome.RECORD).write_text(json.dumps(record))
             if run.seed < 3:
                 leave_items(run.folder, "test", some_items([score > 0.85] * 14))
@@ -73,9 +78,30 @@ def test_no_path_is_in_a_copy(trained, tmp_path):
     assert json.loads((with_elmo / "config.json").read_text())["train_data_path"].startswith("DATA/nli/")
     command = outcome.read_object(with_elmo / outcome.RECORD)["command"]
     start = "SCALE=small DATA=DATA SST_DATA=SST_DATA VECTORS=VECTORS BILM=builtin allennlp train"
-    name = f"RUNS/{trained.folder.name}/{with_elmo.parent.name}/{with_elmo.name}"
-    assert command.startswith(f"{start} experiments/table1/snli_elmo.jsonnet -s {name} --force -o")
+    assert command.startswith(f"{start} experiments/table1/snli_elmo.jsonnet -s FOLDER -o")
     assert "cache" not in command and '"random_seed": 2' in command
+
+
+@pytest.mark.parametrize(
+    "recorded,published",
+    [
+        ("experiments/table3/snli_both.jsonnet", "experiments/table3/snli_both.jsonnet"),
+        ("experiments/table3/snli_input.jsonnet", "experiments/table1/snli_elmo.jsonnet"),
+        ("experiments/table9/snli_both.jsonnet", "experiments/table1/snli_elmo.jsonnet"),
+    ],
+)
+def test_a_training_was_started_as_its_record_says(recorded, published, trained, tmp_path):
+    """For another table, which has the same one; an experiment that is another one by now, or gone, started none."""
+    run = trained.runs_of(trained.cells[1])[0]
+    path = run.folder / outcome.RECORD
+    command = replace(run, config=Path(recorded), overrides={"trainer.callbacks": []}).command_line()
+    path.write_text(json.dumps({"commit": "abc", "command": command, "inputs": {"data": "1"}}))
+
+    copy = next(copy for copy in export(trained, tmp_path / "copies") if copy.parent.name == run.folder.parent.name)
+
+    found = outcome.read_object(copy / outcome.RECORD)["command"]
+    assert f"allennlp train {published} -s FOLDER -o" in found
+    assert ('"trainer.callbacks": []' in found) == (recorded == published)
 
 
 def test_tunings_are_copied_with_their_perplexities(tmp_path):

@@ -1,5 +1,6 @@
 """Collecting what finished runs have left."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +89,29 @@ def test_broken_items_are_named(plan):
     items.path_of(run.folder, "test").write_text("[1]")
 
     assert "not scored items" in collect(plan)[0].remarks[0]
+
+
+@pytest.mark.parametrize("scored,is_told", [(0.7504, False), (0.7506, True), (0.744, True)])
+def test_items_that_come_to_another_score_are_named(scored, is_told, plan):
+    """The gain is of what the trainings have reported, p of the items."""
+    (run,) = plan.runs_of(plan.cells[0])
+    leave_result(run.folder, scored)
+    leave_items(run.folder, "test", some_items([1, 1, 1, 0]))
+
+    remark = "table1/ner_baseline, seed 1: its test items, in other batches, come to 75.00, the training reported "
+    assert collect(plan)[0].remarks == ([f"{remark}{100 * scored:.2f}"] if is_told else [])
+
+
+def test_a_training_of_several_commits_has_them_all(plan):
+    (run,) = plan.runs_of(plan.cells[0])
+    leave_result(run.folder, 0.8)
+    record = {"commit": "b", "inputs": {}, "recovered": ["a"]}
+    (run.folder / outcome.RECORD).write_text(json.dumps(record))
+
+    found = collect(plan)[0]
+    assert found.commits == ["a", "b"] and found.remarks == [
+        "table1/ner_baseline, seed 1: it was interrupted once and went on, at a"
+    ]
 
 
 def test_a_training_that_was_cut_short_is_named(plan):

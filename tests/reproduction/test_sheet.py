@@ -37,7 +37,7 @@ def test_latex():
         r"\toprule",
         r"task & score & errors \\",
         r"\midrule",
-        r"ner & 60.0 $\pm$ 0.5 & {-}20.0\% \\",
+        r"ner & 60.0 $\pm$ 0.5 & $-$20.0\% \\",
         r"a\_b &  &  \\",
         r"\bottomrule",
         r"\end{tabular}",

@@ -42,9 +42,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any
 
 
 def test_command_line_can_be_pasted_into_a_shell() -> None:
-    """It names the variables, and quotes what a shell would take apart."""
+    """It names the variables, quotes what a shell would take apart, and is no danger to what is there."""
     assert RUN.command_line() == (
-        "SST_DATA='my data' allennlp train 'experiments/a b.jsonnet' -s runs/x --force "
+        "SST_DATA='my data' allennlp train 'experiments/a b.jsonnet' -s FOLDER "
         '-o \'{"random_seed": 7, "numpy_seed": 7, "pytorch_seed": 7}\''
     )
 
@@ -56,7 +56,7 @@ def test_train_runs_that_command(calls: List[Dict[str, Any]], monkeypatch: pytes
     training.train(RUN, keep_open=(7,))
 
     assert calls[0]["command"][:3] == [sys.executable, "-m", "elmo_plugin"]
-    assert calls[0]["command"][3:9] == RUN.arguments(Path("runs/x.part"))[:6]
+    assert calls[0]["command"][3:9] == ["train", "experiments/a b.jsonnet", "-s", "runs/x.part", "--force", "-o"]
     assert calls[0]["pass_fds"] == (7,)
     assert {"SST_DATA": "my data", "OTHER": "kept", "ALLENNLP_LOG_LEVEL": "WARNING"}.items() <= calls[0]["env"].items()
 
@@ -127,6 +127,33 @@ def test_a_training_that_was_killed_goes_on_and_says_so(calls: List[Dict[str, An
     assert "--recover" in calls[0]["command"] and "--force" not in calls[0]["command"]
     record = json.loads((RUN.folder / outcome.RECORD).read_text())
     assert (record["commit"], record["recovered"]) == ("old", ["abc123"])
+    assert record["command"] == RUN.command_line()
+
+
+@pytest.mark.parametrize("name", [outcome.METRICS, outcome.ARCHIVE])
+def test_what_an_earlier_end_has_left_is_gone_when_a_training_goes_on(
+    name: str, calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is killed between its new metrics and its new archive, the old one beside them would pass for it."""
+    leave_unfinished()
+    found = []
+    monkeypatch.setattr(training, "_allennlp", lambda *arguments: found.append(Path("runs/x.part", name).exists()))
+
+    training.train(RUN)
+
+    assert found == [False]
+
+
+def test_what_is_fetched_by_a_training_is_recorded_behind_it(
+    calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there before is as it was then."""
+    digests = iter(({"data": "1"}, {"data": "2", "biLM": "3"}))
+    monkeypatch.setattr(training, "inputs_of", lambda config, variables: next(digests))
+
+    training.train(RUN)
+
+    assert json.loads((RUN.folder / outcome.RECORD).read_text())["inputs"] == {"data": "1", "biLM": "3"}
 
 
 def test_a_training_on_other_data_begins_anew(calls: List[Dict[str, Any]]) -> None:
