@@ -18,7 +18,7 @@ class FractionReader(WrappingReader):
 
     The part and its order depend on the words and labels of the instances and on the seed alone, not on the seed of the
     training nor on the order of the files: every model trains on the same part, and the smaller of two parts lies in
-    the larger. All instances are held in memory while they are read.
+    the larger, as long as the reader reads the same each time. All instances are held in memory while they are read.
 
     # Parameters
 

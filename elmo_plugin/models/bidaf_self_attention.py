@@ -22,7 +22,7 @@ TRILINEAR = "x,y,x*y"
 class BidafSelfAttention(Model):
     """
     Answer questions by a span of a passage (Clark and Gardner 2017, the single-paragraph model), as in Peters et al.
-    (2018) with ELMo around its first encoder.
+    (2018, supplement A.4) with ELMo around its first encoder.
 
     ELMo at the input is a matter of the text field embedder, ELMo at the output one of `phrase_layer`: the encoder
     `elmo_output`. Registered as "bidaf_self_attention".

@@ -14,7 +14,8 @@ class ElmoBcn(BiattentiveClassificationNetwork):
     AllenNLP's `bcn` (McCann et al. 2017) with any encoder in the place of its first feed-forward layer.
 
     ELMo at the output of the first biLSTM has to get past that layer: both are then encoders `elmo_output`, the second
-    with an `elmo_encoder`, which is the second biLSTM of Peters et al. (2018). Registered as "elmo_bcn".
+    with an `elmo_encoder`, which is the second biLSTM of Peters et al. (2018, supplement A.8). Registered as
+    "elmo_bcn".
 
     # Parameters
 

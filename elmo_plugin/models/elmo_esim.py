@@ -12,7 +12,8 @@ from torch import nn
 @Model.register("elmo_esim")
 class ElmoEsim(ESIM):
     """
-    AllenNLP's `esim` with the dropout behind its attention that Peters et al. (2018) add along with ELMo.
+    AllenNLP's `esim` with the dropout behind its attention that Peters et al. (2018, supplement A.3) add along
+    with ELMo.
 
     ELMo at the output of its first LSTM is a matter of `encoder`: the encoder `elmo_output`. Registered as "elmo_esim".
 

@@ -29,8 +29,9 @@ from elmo_plugin.models._documents import (
 @Model.register("sentence_coref")
 class SentenceCoref(CoreferenceResolver):
     """
-    AllenNLP's `coref` as in Lee et al. (2017): sentence by sentence, with speakers and genres; mentions do not cross,
-    and their heads are found by the context layer's output (AllenNLP's are by the embedded words).
+    AllenNLP's `coref` as in Lee et al. (2017) and supplement A.6 of Peters et al. (2018): sentence by sentence, with
+    speakers and genres; mentions do not cross, and their heads are found by the context layer's output (AllenNLP's are
+    by the embedded words).
 
     The embedders and the context layer see one sentence at a time, in parts of bounded size, so that ELMo reads
     sentences and a document may be long. A batch is one document, and of a short one one span is kept at least. Needs

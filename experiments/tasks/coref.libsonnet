@@ -38,7 +38,7 @@ local sizes = {
     genre: { genre_pattern: "^GUM_([a-z]+)_" },
   },
 };
-function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen)
   local size = sizes[scale];
   local words = vectors[scale].glove_300;
   local feature = 20;
@@ -114,6 +114,5 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
         characters: vectors.character_indexer(5),
       } + entry.indexers,
     } + size.genre,
-    fraction,
-    { max_sentences: size.sentences },
+    training={ max_sentences: size.sentences },
   ) + trainers.seeds(1)

@@ -1,10 +1,11 @@
 // Entailment as in Peters et al. (2018), supplement A.3: the sequence model ESIM (Chen et al., 2017), 300 dimensions
 // throughout, ELMo with layer norm; with ELMo dropout behind the attention and L2 on recurrent and other weights too.
 // Not as there: words are spaCy's, and patience and epochs AllenNLP's, since the paper's are not known; words without a
-// vector have random ones; the biLM is as BILM names it (the paper's is tuned: `--tuned snli`). The small scale
-// trains on nine tenths of SNLI's development part, a third of the width, less dropout, a higher learning rate that
-// stays, an average of the weights, vectors of its own for GloVe, and ELMo without that dropout and L2: they made
-// trainings longer, none better, and the gain is now that of ELMo alone. It is scored on SNLI's test part.
+// vector have random ones; the biLM is as BILM names it (the paper's is tuned: `--tuned snli`); on a part of the data
+// an epoch is 1,000 batches, as many as the part may have. The small scale trains on nine tenths of SNLI's development
+// part, a third of the width, less dropout, a higher learning rate that stays, an average of the weights, vectors of
+// its own for GloVe, and ELMo without that dropout and L2: they made trainings longer, none better, and the gain is now
+// that of ELMo alone. It is scored on SNLI's test part.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";

@@ -2,9 +2,10 @@
 // (100 without ELMo, and two epochs more), Adadelta, answers of at most 17 tokens, averaged weights. Not as there:
 // words are spaCy's; dropout is on the output of the character CNN, which sees whole words, with marks behind them in
 // place of zeros; a word without a vector has a random one, and cased ones are not looked for in lower case; scored
-// once per epoch, and on the part that chooses the epoch, since the test part is not public; characters start as
-// AllenNLP's, GRUs from a normal distribution that is not cut off; the answer to train on is the first of equally
-// frequent ones; the biLM is as BILM names it (the paper's is tuned).
+// once per epoch, and on the part that chooses the epoch, since the test part is not public; the last batch may be a
+// smaller one; characters are counted in that part too, twice, as in all that is read; they start as AllenNLP's, GRUs
+// from a normal distribution that is not cut off; the answer to train on is the first of equally frequent ones; the
+// biLM is as BILM names it (the paper's is tuned).
 // The small scale trains on the new Wikipedia test set of SQuADShifts, on the first 100 tokens of each paragraph
 // (questions that are answered behind are left out), and on the sentences of QAMR, with Adam for Adadelta, a shorter
 // average, two thirds of the width, vectors of its own for GloVe; it is scored on the English part of XQuAD.

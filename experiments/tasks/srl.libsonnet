@@ -1,9 +1,10 @@
 // Semantic roles as in Peters et al. (2018), supplement A.5: eight alternating LSTMs with highway connections and
 // recurrent dropout (He et al., 2017), constrained Viterbi, scored by the official script srl-eval.pl (needs Perl). Not
 // as there: sentences of more than 100 tokens are kept, sentences without a predicate train too (AllenNLP's reader),
-// the biases of the last layer do not start at 0, and ELMo's dropout is that of AllenNLP's configuration. The small
-// scale has PropBank's English Web Treebank for OntoNotes and a fraction of it, a third of the width, half the layers,
-// Adam for Adadelta, dropout on embedded words, an average of the weights, vectors of its own for GloVe.
+// the biases of the last layer do not start at 0, a word without a vector has a random one, and ELMo's dropout is that
+// of AllenNLP's configuration. The small scale has PropBank's English Web Treebank for OntoNotes and a fraction of it,
+// a third of the width, half the layers, Adam for Adadelta, dropout on embedded words, an average of the weights,
+// vectors of its own for GloVe.
 local data = import "../lib/data.libsonnet";
 local elmo = import "../lib/elmo.libsonnet";
 local trainers = import "../lib/trainers.libsonnet";

@@ -1,5 +1,6 @@
 """The published tables are made of the published records, and these are of the experiments as they are now."""
 
+import csv
 import re
 from pathlib import Path
 from typing import Any, List, Tuple
@@ -14,9 +15,11 @@ from elmo_plugin.reproduction import tunings  # noqa: E402
 from elmo_plugin.reproduction.cells import TABLES, cells_of  # noqa: E402
 from elmo_plugin.reproduction.plan import Plan  # noqa: E402
 
-EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
+ROOT = Path(__file__).parent.parent.parent
+EXPERIMENTS = ROOT / "experiments"
 RECORDS = EXPERIMENTS / "results" / "small"
 PUBLISHED = sorted(RECORDS.glob("*.csv"))
+assert PUBLISHED, RECORDS
 VARIABLES = {"SCALE": "small", "DATA": "d", "SST_DATA": "s", "VECTORS": "v", "BILM": "builtin"}
 #: which biLMs are tuned in the tables
 TUNED = ["snli", "squad", "sst"]
@@ -47,6 +50,23 @@ def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monk
     for form in ("csv", "md", "tex"):
         made = tmp_path / "small" / f"{path.stem}.{form}"
         assert made.read_text(encoding="utf-8") == path.with_suffix(f".{form}").read_text(encoding="utf-8")
+
+
+def test_documents_tell_what_was_measured() -> None:
+    """What README and docs say of table 1: each gain that has three seeds, with both scores."""
+    with (RECORDS / f"table1-tuned-{'-'.join(TUNED)}.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    baselines = {line["task"]: line for line in lines if line["cell"] == "baseline"}
+    told = [line for line in lines if line["cell"] == "elmo" and line["seeds_compared"] == "3"]
+    documents = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/experiments.md")]
+
+    assert told
+    for line in told:
+        scores = (
+            f"{float(one['mean']):.1f} ± {float(one['deviation']):.1f}" for one in (baselines[line["task"]], line)
+        )
+        row = " | ".join((*scores, f"{-float(line['error_reduction']):+.1f} %"))
+        assert [row for document in documents if row not in document] == [], line["task"]
 
 
 def test_each_record_is_of_an_experiment() -> None:
