@@ -46,7 +46,7 @@ class ScalarMix(nn.Module):
             raise OptionsError(
                 f"initial weights of the mix are {start}, expected {num_layers} numbers, one for each mixed layer."
             )
-        self.layer_norm = layer_norm
+        self._layer_norm = layer_norm
         self.weights = nn.Parameter(torch.tensor(start, dtype=torch.get_default_dtype()), requires_grad=train_weights)
         self.gamma = nn.Parameter(torch.ones(1), requires_grad=train_gamma)
 
@@ -68,8 +68,8 @@ class ScalarMix(nn.Module):
         """
         if len(layers) != self.weights.shape[0]:
             raise ShapeError(f"{len(layers)} layers were given to a mix of {self.weights.shape[0]}.")
-        if self.layer_norm != "none":
-            layers = [_normalise(layer, per_token=self.layer_norm == "token") for layer in layers]
+        if self._layer_norm != "none":
+            layers = [_normalise(layer, per_token=self._layer_norm == "token") for layer in layers]
         shares = self.normalised_weights()
         pieces: List[torch.Tensor] = [share * layer for share, layer in zip(shares, layers)]
         return self.gamma * sum(pieces[1:], pieces[0])

@@ -95,7 +95,13 @@ def fetch(url: str) -> Path:
 
 
 def cached(url: str) -> Optional[Path]:
-    """Find what AllenNLP's cache has of an address, the latest of it; None where it was never fetched."""
+    """
+    Find what AllenNLP's cache has of an address, the latest of it; None where it was never fetched.
+
+    # Raises
+
+    `ImportError` where AllenNLP is not installed.
+    """
     folder = importlib.import_module("allennlp.common.file_utils").CACHE_DIRECTORY
     found = importlib.import_module("cached_path").find_latest_cached(url, cache_dir=folder)
     return None if found is None else Path(found)

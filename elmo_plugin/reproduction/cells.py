@@ -126,6 +126,12 @@ def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
     return Params.from_file(str(config), ext_vars=dict(variables)).as_dict(quiet=True)
 
 
+def callbacks_of(content: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """The callbacks of a configuration, each as an object, though AllenNLP takes a name alone too."""
+    found = content.get("trainer", {}).get("callbacks") or []
+    return [{"type": callback} if isinstance(callback, str) else callback for callback in found]
+
+
 def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     """
     Name what an experiment trains, wherever its data lie and whoever looks on.
@@ -136,8 +142,8 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     content = resolve(config, {**variables, **dict.fromkeys(PLACES, "")})
     for seed in SEEDS:
         content.pop(seed, None)
-    trainer = content.get("trainer", {})
-    others = [callback for callback in trainer.pop("callbacks", []) if callback.get("type") not in _ONLOOKERS]
+    others = [callback for callback in callbacks_of(content) if callback.get("type") not in _ONLOOKERS]
+    content.get("trainer", {}).pop("callbacks", None)
     if others:
-        trainer["callbacks"] = others
+        content["trainer"]["callbacks"] = others
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]

@@ -31,7 +31,7 @@ class Comparison:
     ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
         that of the seeds that both have.
     p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
-    remark : why there is no p-value, or of which seeds alone it, or the gain, is; empty where there is no more to say.
+    remarks : why there is no p-value, and of which seeds alone it or the gain is.
     seeds : that the gain is of.
     """
 
@@ -39,7 +39,7 @@ class Comparison:
     ours: Optional[Gain] = None
     papers: Optional[Gain] = None
     p_value: Optional[float] = None
-    remark: str = ""
+    remarks: Sequence[str] = ()
     seeds: Sequence[int] = ()
 
 
@@ -60,10 +60,12 @@ def against(baseline: Row, improved: Row) -> Comparison:
     """Compare two rows, over the seeds that both have."""
     papers = gain(baseline.cell.paper, improved.cell.paper)
     seeds = sorted(baseline.found.keys() & improved.found.keys())
-    if not seeds:
-        return Comparison(improved, None, papers)
-    before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
     name = f"{improved.cell.task}, {improved.cell.variant}"
+    if not seeds:
+        has_both = bool(baseline.found and improved.found)
+        each = f"{_seeds(sorted(baseline.found))} of the baseline, {_seeds(sorted(improved.found))} of this"
+        return Comparison(improved, None, papers, remarks=[f"{name}: no gain: {each}."] if has_both else [])
+    before, after = (100 * sum(row.found[seed] for seed in seeds) / len(seeds) for row in (baseline, improved))
     remarks = []
     if baseline.found.keys() != improved.found.keys():
         remarks.append(f"{name}: the gain is of {_seeds(seeds)} alone, which both have.")
@@ -78,7 +80,7 @@ def against(baseline: Row, improved: Row) -> Comparison:
         p = p_value(baseline, improved)
     except ItemsError as error:
         remarks.append(str(error))
-    return Comparison(improved, gain(before, after), papers, p, " ".join(remarks), seeds)
+    return Comparison(improved, gain(before, after), papers, p, remarks, seeds)
 
 
 def _seeds(seeds: Sequence[int]) -> str:

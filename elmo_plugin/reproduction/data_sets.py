@@ -3,15 +3,12 @@
 import shutil
 from glob import glob
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Sequence, Tuple
 
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
-
-#: the keys of a configuration that name word vectors and a biLM
-WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
-_KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
+from elmo_plugin.reproduction.named import WEIGHTS, named_in
 
 #: for each task at the paper's scale: where its data come from
 SOURCES: Dict[str, str] = {
@@ -53,37 +50,13 @@ def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
     """
     named = [name for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
     paths = {path for name in named for path in expand(parse(name).file)}
-    found = {path: _found(path) for path in paths}
+    found = {path: found_at(path) for path in paths}
     without = [path for path in found if not any(map(_holds, found[path]))]
     return sorted(f"{path} (empty)" if found[path] else path for path in without)
 
 
-def found_at(name: str) -> List[Path]:
-    """The files and folders behind a path of an experiment: a slice of one, several in braces, or a pattern."""
-    return [path for each in expand(parse(name).file) for path in _found(each)]
-
-
-def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
-    """Yield what a configuration names by paths, addresses or names, with its key: data, word vectors, biLMs."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from named_in(inner, name)
-    elif isinstance(value, str) and (key.endswith("data_path") or key in (WORD_VECTORS, WEIGHTS)):
-        yield key, value
-
-
-def kind_of(key: str) -> str:
-    """What a key of a configuration, of `named_in`, names: "data", "word vectors" or "biLM"."""
-    return _KINDS.get(key, "data")
-
-
-def kinds_of(config: Any) -> List[str]:
-    """The kinds of what a configuration names."""
-    found = {kind_of(key) for key, _ in named_in(config)}
-    return [kind for kind in ("data", *_KINDS.values()) if kind in found]
-
-
-def _found(path: str) -> List[Path]:
+def found_at(path: str) -> List[Path]:
+    """The files and folders behind a path or a pattern."""
     return [Path(path)] if Path(path).exists() else [Path(name) for name in sorted(glob(path))]
 
 

@@ -7,30 +7,38 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Mapping
 
+from elmo_plugin.dataset_readers.joined import expand
+from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats import pretrained
 from elmo_plugin.formats.archive import ARCHIVE_WEIGHTS
 from elmo_plugin.formats.sources import files_of
 from elmo_plugin.formats.tar_members import is_tar, opened
 from elmo_plugin.reproduction.cells import resolve
-from elmo_plugin.reproduction.data_sets import WEIGHTS, found_at, kind_of, named_in
+from elmo_plugin.reproduction.data_sets import found_at
+from elmo_plugin.reproduction.named import WEIGHTS, kind_of, named_in
 
 _BLOCK = 1 << 20
 
 
-def inputs_of(config: Path, variables: Mapping[str, str]) -> Dict[str, str]:
+def inputs_of(config: Path, variables: Mapping[str, str], with_fetched: bool = True) -> Dict[str, str]:
     """
     Describe what an experiment reads.
+
+    # Parameters
+
+    with_fetched : describe what is named by an address, too, as far as AllenNLP's cache has it: this fetches nothing.
+        The cache of the Hugging Face Hub (`hf://`) is not looked at.
 
     # Returns
 
     A digest of the content by what it is of: "data", "word vectors", "biLM". A kind of which something is not there is
-    left out. What is named by an address is there once AllenNLP's cache has it: this fetches nothing.
+    left out.
     """
     contents: Dict[str, List[str]] = {}
     for key, name in sorted(set(named_in(resolve(config, variables)))):
         digest = _digest_of_weights if key == WEIGHTS else _digest
-        digests = [digest(path, *_state(path)) for path in _files_of(key, name)]
+        digests = [digest(path, *_state(path)) for path in _files_of(key, name, with_fetched)]
         contents.setdefault(kind_of(key), []).append("".join(digests))
     return {kind: _hash("".join(parts).encode()).hexdigest() for kind, parts in contents.items() if all(parts)}
 
@@ -40,14 +48,22 @@ def changed(recorded: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
     return [kind for kind, digest in recorded.items() if now.get(kind, digest) != digest]
 
 
-def _files_of(key: str, name: str) -> List[Path]:
-    addresses = pretrained.addresses(name) if key == WEIGHTS else [name] if pretrained.is_url(name) else []
-    if addresses:
-        fetched = [path for path in map(pretrained.cached, addresses) if path is not None]
-        return fetched if len(fetched) == len(addresses) else []
-    if key != WEIGHTS:
-        return [file for path in found_at(name) for file in (sorted(path.rglob("*")) or [path]) if file.is_file()]
-    return [pretrained.builtin()] if name == pretrained.BUILTIN else sorted(set(files_of(name)))
+def _files_of(key: str, name: str, with_fetched: bool) -> List[Path]:
+    """None where something of it is at an address and not here."""
+    parts = pretrained.addresses(name) or [name] if key == WEIGHTS else expand(parse(name).file)
+    files: List[Path] = []
+    for part in parts:
+        if pretrained.is_url(part):
+            path = pretrained.cached(part) if with_fetched else None
+            if path is None:
+                return []
+            files.append(path)
+        elif key == WEIGHTS:
+            files += [pretrained.builtin()] if part == pretrained.BUILTIN else sorted(set(files_of(part)))
+        else:
+            for path in found_at(part):
+                files += [file for file in (sorted(path.rglob("*")) or [path]) if file.is_file()]
+    return files
 
 
 def _state(path: Path) -> List[int]:

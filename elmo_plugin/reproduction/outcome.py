@@ -11,7 +11,7 @@ from elmo_plugin.benchmark.machine import short
 from elmo_plugin.engine.errors import FormatError
 from elmo_plugin.formats.layer_mixes import places
 from elmo_plugin.formats.tar_members import take_out
-from elmo_plugin.reproduction.data_sets import kinds_of
+from elmo_plugin.reproduction.named import kinds_of
 
 METRICS = "metrics.json"
 ARCHIVE = "model.tar.gz"
@@ -61,7 +61,7 @@ class Result:
         """
         name = PREFIXES[split] + self.validated_by
         value = self.metrics.get(name)
-        if not isinstance(value, (int, float)):
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
             raise TrainingError(
                 f"{METRICS} has {value!r} for {name}, expected a number. Remove the folder to train again."
             )
@@ -206,15 +206,11 @@ def mixes_of(model: Any, config: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
     `mixing_weights` of each mix, with its "place": "input" or "output" of the task's encoder.
     """
-    found = []
-    for embedder in embedders_of(model):
-        mixes = embedder.mixing_weights()
-        found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
-    return found
-
-
-def embedders_of(model: Any) -> List[Any]:
-    """The token embedders `elmo` in a model."""
     from elmo_plugin.token_embedders.elmo import ElmoEmbedder
 
-    return [module for module in model.modules() if isinstance(module, ElmoEmbedder)]
+    found = []
+    for module in model.modules():
+        if isinstance(module, ElmoEmbedder):
+            mixes = module.mixing_weights()
+            found += [{"place": place, **mix} for place, mix in zip(places(config, len(mixes)), mixes)]
+    return found

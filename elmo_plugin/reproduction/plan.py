@@ -7,9 +7,9 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from overrides import overrides
 
 from elmo_plugin.reproduction import outcome
-from elmo_plugin.reproduction.cells import Cell, fingerprint, resolve
+from elmo_plugin.reproduction.cells import Cell, callbacks_of, fingerprint, resolve
 from elmo_plugin.reproduction.jobs import ItemsJob, Job, TablePlan
-from elmo_plugin.reproduction.recovery import kept
+from elmo_plugin.reproduction.recovery import added, kept
 from elmo_plugin.reproduction.training import Run
 
 CACHE_KEY = "model.text_field_embedder.token_embedders.bilm.cache"
@@ -55,8 +55,8 @@ class Plan(TablePlan):
         """The trainings of a cell, one for each seed."""
         home = self.folder / self._name_of(cell)
         variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
-        callbacks = resolve(cell.config, variables)["trainer"].get("callbacks", [])
-        overrides = kept([*callbacks, *([] if cell.is_baseline else [{"type": "elmo_layer_weights"}])])
+        callbacks = callbacks_of(resolve(cell.config, variables))
+        overrides = kept(callbacks if cell.is_baseline else added(callbacks, "elmo_layer_weights"))
         if self.cache is not None and not cell.is_baseline:
             overrides[CACHE_KEY] = str(self.cache)
         seeds = self.seeds

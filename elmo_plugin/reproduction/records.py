@@ -94,16 +94,16 @@ def _scored(job: Job) -> Dict[str, str]:
 
 def _as_recorded(run: Run, command: str) -> Run:
     """
-    The training as it was started: for another table, maybe, which has the same one under another name, and at that
-    time perhaps alone. As it is now where that is not known, or the experiment has changed or gone since.
+    The training as it was last started: for another table, maybe, which has the same one under another name, and at
+    that time perhaps alone. As the table has it where that is not known, or the experiment has changed or gone since.
     """
-    words = shlex.split(command)
     try:
+        words = shlex.split(command)
         config, changes = Path(words[words.index("train") + 1]), json.loads(words[words.index("-o") + 1])
-        is_same = config.exists() and fingerprint(config, run.variables) == fingerprint(run.config, run.variables)
-    except (ValueError, IndexError):
+        overrides = {key: value for key, value in changes.items() if key not in SEEDS}
+        is_same = config == run.config or fingerprint(config, run.variables) == fingerprint(run.config, run.variables)
+    except (ValueError, IndexError, AttributeError, OSError, RuntimeError):  # the last one is jsonnet's
         return run
-    overrides = {key: value for key, value in changes.items() if key not in SEEDS}
     return replace(run, config=config, overrides=overrides) if is_same else run
 
 

@@ -1,14 +1,13 @@
 """Trainings that were killed, and how they are kept so that they can go on."""
 
 from pathlib import Path
-from typing import Any, Dict, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Sequence
 
 from elmo_plugin.adapters.checkpoints import find_checkpoints
 
 CHECKPOINTER_KEY = "trainer.checkpointer"
 CALLBACKS_KEY = "trainer.callbacks"
 CONFIGURATION = "config.json"
-_CALLBACK = {"type": "elmo_resume"}
 
 
 def kept(callbacks: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
@@ -20,7 +19,12 @@ def kept(callbacks: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     callbacks : others, which the training has beside the one that this needs: these take the place of the
         configuration's own.
     """
-    return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [*callbacks, _CALLBACK]}
+    return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: added(callbacks, "elmo_resume")}
+
+
+def added(callbacks: Sequence[Dict[str, Any]], name: str) -> List[Dict[str, Any]]:
+    """Callbacks with that of a name, which two of would do twice what it does."""
+    return [*callbacks, *([] if any(one.get("type") == name for one in callbacks) else [{"type": name}])]
 
 
 def can_go_on(folder: Path) -> bool:

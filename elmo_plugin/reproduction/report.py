@@ -40,13 +40,10 @@ def rows_of(request: Request, tasks: Optional[Sequence[str]] = None) -> Rows:
 
     `CellError` where there is no such table, or it does not have one of the tasks; `EngineError` about the biLM.
     """
-    rows: Rows
+    check_tasks(request.table, tasks, [task for task, _ in request.plan(None, None).experiments()])
     if request.table == TABLE:
-        rows = collect_tunings(request.tuning_plan(None, None))
-    else:
-        rows = collect(request.cell_plan(None, None))
-    check_tasks(request.table, tasks, [row.task for row in rows])
-    return rows
+        return collect_tunings(request.tuning_plan(None, None))
+    return collect(request.cell_plan(None, None))
 
 
 def report(request: Request, rows: Rows, console: Console, tasks: Optional[Sequence[str]] = None) -> List[Path]:

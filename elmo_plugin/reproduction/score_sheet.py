@@ -35,7 +35,7 @@ def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
     whose biLM is tuned on the task's text says so.
     """
     compared = compare(rows)
-    remarks = [remark for one in compared for remark in (*one.row.remarks, one.remark) if remark]
+    remarks = [remark for one in compared for remark in (*one.row.remarks, *one.remarks)]
     return Sheet(title, COLUMNS, list(map(texts, compared)), [record(one, bilm) for one in compared], remarks=remarks)
 
 

@@ -94,14 +94,19 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
 
 
 def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
-    commit, inputs = machine.commit(), inputs_of(run.config, run.variables)
+    # What is at an address may be fetched anew by the training: it is described behind it.
+    commit, inputs = machine.commit(), inputs_of(run.config, run.variables, with_fetched=False)
     earlier = _earlier(part, begun, inputs)
     if earlier is None:
+        # Killed before AllenNLP does so, this training would go on from what an older one has left.
+        if part.exists():
+            shutil.rmtree(part)
         record: Dict[str, Any] = {"commit": commit, "command": run.command_line(), "inputs": inputs}
     else:
         record = {**earlier, "command": run.command_line(), "recovered": [*earlier.get("recovered", []), commit]}
         recovery.configure(part, run.config, run.variables, run.changes())
-        # An end that was reached before: cut off later, the training would pass for whole with the weights of then.
+        # Left by an earlier end: killed between its new metrics and its new archive, this training would pass for whole
+        # with the old archive.
         for name in (outcome.METRICS, outcome.ARCHIVE):
             with suppress(FileNotFoundError):
                 (part / name).unlink()
@@ -120,10 +125,10 @@ def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Se
 
 
 def _add_inputs(begun: Path, run: Run) -> None:
-    """Say what was read that was not there, but at some address, when the training began."""
-    record = outcome.read_object(begun)
+    """Say what was read that was at some address when the training began."""
+    record = _read_begun(begun)
+    record["inputs"] = {**inputs_of(run.config, run.variables), **record["inputs"]}
     with replacing(begun) as new:
-        record["inputs"] = {**inputs_of(run.config, run.variables), **record["inputs"]}
         new.write_text(json.dumps(record, indent=2), encoding="utf-8")
 
 
@@ -131,10 +136,15 @@ def _earlier(part: Path, begun: Path, inputs: Mapping[str, str]) -> Optional[Dic
     """What is known about an unfinished training that can go on; None where there is none, or on other data."""
     if not begun.exists() or not recovery.can_go_on(part):
         return None
+    record = _read_begun(begun)
+    return None if changed(record["inputs"], inputs) else record
+
+
+def _read_begun(begun: Path) -> Dict[str, Any]:
     try:
         record = outcome.read_object(begun)
-        return None if changed(record["inputs"], inputs) else record
-    except (ValueError, KeyError, AttributeError) as error:
+        return {**record, "inputs": dict(record["inputs"])}
+    except (ValueError, KeyError, TypeError) as error:
         raise TrainingError(
             f"{begun}: not what is known about a training that began ({error!r}). Remove it to train anew."
         ) from error

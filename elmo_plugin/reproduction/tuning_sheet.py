@@ -105,7 +105,7 @@ def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
     for row, of_row in zip(rows, compared):
         remarks += row.remarks
         remarks += [remark for of_task in row.scores.values() for remark in of_task.remarks]
-        remarks += [of_row.remark] if of_row and of_row.remark else []
+        remarks += of_row.remarks if of_row else []
     return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks)
 
 

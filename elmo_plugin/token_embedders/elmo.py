@@ -18,7 +18,6 @@ from elmo_plugin.engine.bilm import BiLm, BiLmOutput
 from elmo_plugin.engine.elmo import Elmo
 from elmo_plugin.engine.options import BiLmOptions
 from elmo_plugin.engine.scalar_mix import ScalarMix
-from elmo_plugin.engine.state import CARRIED
 from elmo_plugin.engine.warm import warm_up
 from elmo_plugin.engine.word_cache import MEGABYTES
 from elmo_plugin.formats.record import BiLmRecord
@@ -207,15 +206,6 @@ class ElmoEmbedder(TokenEmbedder):
             shares = mix.normalised_weights().tolist()
             reports.append({"layers": list(self.elmo.layers), "weights": shares, "gamma": mix.gamma.item()})
         return reports
-
-    @property
-    def has_batch_mates(self) -> bool:
-        """
-        Whether the vectors of a sentence depend on others that it is, or was, in a batch with, as by a carried state or
-        by layer norm "batch".
-        """
-        norms = [mix.layer_norm for mix in self.elmo.mixes if isinstance(mix, ScalarMix)]
-        return self.elmo.bilm.state == CARRIED or "batch" in norms
 
     def weight_set(self) -> WeightSet:
         """

@@ -92,3 +92,7 @@ def test_cache():
     found = machine.last_level_cache(CPU)
 
     assert found is None or found > 2**10
+
+
+def test_a_commit_for_people():
+    assert machine.short("0123456789ab") == "012345678" and machine.short("0123456789ab-dirty") == "012345678-dirty"

@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 
 import pytest
@@ -90,6 +91,27 @@ def test_half_a_download_is_named_with_its_size(tmp_path, fetched):
         "54,373,184 or more for 'small'; it is cut off or something else. Delete it from AllenNLP's cache",
     ):
         pretrained.locate("small")
+
+
+def test_addresses_behind_what_a_user_names():
+    pair = ["https://x.org/a_options.json", "https://x.org/a_weights.hdf5"]
+    assert pretrained.addresses(pair[1]) == pair and pretrained.addresses(pair[0]) == pair[:1]
+    assert pretrained.addresses("original") == list(pretrained.urls("original"))
+    assert pretrained.addresses("builtin") == pretrained.addresses("some/weights.hdf5") == []
+
+
+def test_the_cache_has_the_latest_of_an_address(monkeypatch, tmp_path):
+    from cached_path import resource_to_filename
+
+    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path))
+    address = "https://x.org/a.hdf5"
+    assert pretrained.cached(address) is None
+    for age, tag in enumerate(("new", "old")):
+        path = tmp_path / resource_to_filename(address, tag)
+        path.write_text(tag)
+        os.utime(path, (1000 - age, 1000 - age))
+
+    assert pretrained.cached(address).read_text() == "new"
 
 
 def test_a_failed_download_names_the_url(monkeypatch):

@@ -71,18 +71,19 @@ def test_seeds_that_one_of_two_rows_does_not_have_are_not_compared():
     found = against(base, elmo)
 
     assert found.ours.absolute == pytest.approx(10) and found.seeds == [1]
-    assert found.remark == "ner, elmo: the gain is of seed 1 alone, which both have."
+    assert found.remarks == ["ner, elmo: the gain is of seed 1 alone, which both have."]
     assert found.p_value == p_value(row("baseline", [], [wrong]), row("elmo", [], [right]))
-    assert against(base, Row(cells[1], {2: 0.1}, items={2: wrong})) == Comparison(
-        Row(cells[1], {2: 0.1}, items={2: wrong})
-    )
+    other = Row(cells[1], {2: 0.1}, items={2: wrong})
+    remark = "ner, elmo: no gain: seeds 1, 3 of the baseline, seed 2 of this."
+    assert against(base, other) == Comparison(other, remarks=[remark])
+    assert against(base, Row(cells[1])) == Comparison(Row(cells[1]), remarks=[])
 
 
 def test_items_that_do_not_go_together_leave_the_rest_of_a_table():
     found = against(row("baseline", [0.5], [some_items([0, 1])]), row("elmo", [0.6], [some_items([1])]))
 
     assert found.ours.absolute == pytest.approx(10) and found.p_value is None
-    assert "the data have changed" in found.remark
+    assert "the data have changed" in found.remarks[0]
 
 
 def test_a_baseline_without_errors_has_none_to_lose():
@@ -95,7 +96,7 @@ def test_p_of_other_seeds_than_the_gain_is_said():
     found = against(row("baseline", [0.3, 0.3], [wrong, wrong]), row("elmo", [1.0, 0.5], [right]))
 
     assert found.ours.absolute == pytest.approx(45) and found.p_value is not None
-    assert found.remark == (
+    assert found.remarks == [
         "ner, elmo: p is of seed 1 alone, the gain of seeds 1, 2: not all items are scored, which the next run does."
-    )
-    assert against(row("baseline", [0.3], [wrong]), row("elmo", [1.0], [right])).remark == ""
+    ]
+    assert against(row("baseline", [0.3], [wrong]), row("elmo", [1.0], [right])).remarks == []

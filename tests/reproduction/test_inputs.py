@@ -13,8 +13,8 @@ from cached_path import resource_to_filename
 
 from elmo_plugin.formats import pretrained
 from elmo_plugin.reproduction.cells import resolve
-from elmo_plugin.reproduction.data_sets import named_in
 from elmo_plugin.reproduction.inputs import changed, inputs_of
+from elmo_plugin.reproduction.named import named_in
 from tests import task_data, tiny
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"

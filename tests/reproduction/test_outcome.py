@@ -102,7 +102,7 @@ def test_files_that_hold_something_else_are_refused(name: str, content: str, tmp
         outcome.collect(tmp_path / "1")
 
 
-@pytest.mark.parametrize("score", ["null", '"0.5"'])
+@pytest.mark.parametrize("score", ["null", '"0.5"', "NaN", "Infinity"])
 def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     metrics = tmp_path / "1" / outcome.METRICS

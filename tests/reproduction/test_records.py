@@ -88,10 +88,11 @@ def test_no_path_is_in_a_copy(trained, tmp_path):
         ("experiments/table3/snli_both.jsonnet", "experiments/table3/snli_both.jsonnet"),
         ("experiments/table3/snli_input.jsonnet", "experiments/table1/snli_elmo.jsonnet"),
         ("experiments/table9/snli_both.jsonnet", "experiments/table1/snli_elmo.jsonnet"),
+        ("README.md", "experiments/table1/snli_elmo.jsonnet"),
     ],
 )
 def test_a_training_was_started_as_its_record_says(recorded, published, trained, tmp_path):
-    """For another table, which has the same one; an experiment that is another one by now, or gone, started none."""
+    """For another table, which has the same one; one that is another by now, gone or broken is not told."""
     run = trained.runs_of(trained.cells[1])[0]
     path = run.folder / outcome.RECORD
     command = replace(run, config=Path(recorded), overrides={"trainer.callbacks": []}).command_line()
@@ -102,6 +103,17 @@ def test_a_training_was_started_as_its_record_says(recorded, published, trained,
     found = outcome.read_object(copy / outcome.RECORD)["command"]
     assert f"allennlp train {published} -s FOLDER -o" in found
     assert ('"trainer.callbacks": []' in found) == (recorded == published)
+
+
+@pytest.mark.parametrize("command", ["", "'", "allennlp train", "train x -o", "train x -o {", "train x -o []"])
+def test_a_command_that_is_none_is_made_anew(command, trained, tmp_path):
+    run = trained.runs_of(trained.cells[1])[0]
+    (run.folder / outcome.RECORD).write_text(json.dumps({"command": command, "inputs": {}}))
+
+    copies = export(trained, tmp_path / "copies")
+
+    copy = next(copy for copy in copies if copy.parent.name == run.folder.parent.name and copy.name == run.folder.name)
+    assert "snli_elmo.jsonnet -s FOLDER" in outcome.read_object(copy / outcome.RECORD)["command"]
 
 
 def test_tunings_are_copied_with_their_perplexities(tmp_path):

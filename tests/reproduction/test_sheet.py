@@ -30,6 +30,13 @@ def test_markdown():
     ]
 
 
+def test_latex_tells_a_minus_from_a_hyphen():
+    rows = [["f1-measure", "0123-dirty", "-1.5"], ["b-2", "", "(-3, +4)"]]
+    found = latex(Sheet("A title", ("a", "b", "c"), rows, [])).splitlines()
+
+    assert r"f1{-}measure & 0123{-}dirty & $-$1.5 \\" in found and r"b{-}2 &  & ($-$3, +4) \\" in found
+
+
 def test_latex():
     assert latex(SHEET).splitlines() == [
         "% A title",

@@ -34,7 +34,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training.subprocess, "run", run)
     monkeypatch.setattr(training.machine, "commit", lambda: "abc123")
-    monkeypatch.setattr(training, "inputs_of", lambda config, variables: {"data": variables["SST_DATA"]})
+    monkeypatch.setattr(
+        training, "inputs_of", lambda config, variables, with_fetched=True: {"data": variables["SST_DATA"]}
+    )
     monkeypatch.setattr(
         training, "resolve", lambda config, variables: {"validation_data_path": "d", "test_data_path": "t"}
     )
@@ -147,13 +149,46 @@ def test_what_an_earlier_end_has_left_is_gone_when_a_training_goes_on(
 def test_what_is_fetched_by_a_training_is_recorded_behind_it(
     calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was there before is as it was then."""
-    digests = iter(({"data": "1"}, {"data": "2", "biLM": "3"}))
-    monkeypatch.setattr(training, "inputs_of", lambda config, variables: next(digests))
+    """It may be newer than what was there before; files of one's own are as they were then."""
+
+    def inputs_of(config: Path, variables: Dict[str, str], with_fetched: bool = True) -> Dict[str, str]:
+        return {"data": f"after {len(calls)}", **({"biLM": f"after {len(calls)}"} if with_fetched else {})}
+
+    monkeypatch.setattr(training, "inputs_of", inputs_of)
 
     training.train(RUN)
 
-    assert json.loads((RUN.folder / outcome.RECORD).read_text())["inputs"] == {"data": "1", "biLM": "3"}
+    assert json.loads((RUN.folder / outcome.RECORD).read_text())["inputs"] == {"data": "after 0", "biLM": "after 1"}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_an_older_training_has_left_is_gone_before_another_begins(
+    is_known: bool, calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at its start, it would go on from weights of other data, or of nobody knows what."""
+    leave_unfinished(is_whole=not is_known, data="other data")
+    if not is_known:
+        Path("runs/x.run.json").unlink()
+
+    def fail(*arguments: Any) -> None:
+        raise TrainingError("killed")
+
+    with monkeypatch.context() as patch, pytest.raises(TrainingError):
+        patch.setattr(training, "_allennlp", fail)
+        training.train(RUN)
+    training.train(RUN)
+
+    assert "--force" in calls[0]["command"] and (RUN.folder / outcome.METRICS).read_text() == "of call 1"
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"inputs": 1}'])
+def test_a_whole_training_whose_record_is_damaged_is_named(content: str, calls: List[Dict[str, Any]]) -> None:
+    leave_unfinished(is_whole=True)
+    Path("runs/x.run.json").write_text(content)
+
+    with pytest.raises(TrainingError, match="x.run.json: not what is known about a training that began"):
+        training.train(RUN)
+    assert Path("runs/x.part", outcome.METRICS).exists()
 
 
 def test_a_training_on_other_data_begins_anew(calls: List[Dict[str, Any]]) -> None:

@@ -1,0 +1,27 @@
+"""What a configuration names by paths, addresses or names: data, word vectors, biLMs."""
+
+from typing import Any, Iterator, List, Tuple
+
+#: the keys of a configuration that name word vectors and a biLM
+WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
+_KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
+
+
+def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
+    """Yield what a configuration names, with its key."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from named_in(inner, name)
+    elif isinstance(value, str) and (key.endswith("data_path") or key in (WORD_VECTORS, WEIGHTS)):
+        yield key, value
+
+
+def kind_of(key: str) -> str:
+    """What a key names: "data", "word vectors" or "biLM"."""
+    return _KINDS.get(key, "data")
+
+
+def kinds_of(config: Any) -> List[str]:
+    """The kinds of what a configuration names."""
+    found = {kind_of(key) for key, _ in named_in(config)}
+    return [kind for kind in ("data", *_KINDS.values()) if kind in found]

@@ -1,0 +1,106 @@
+"""From what is asked for to what is to be run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("allennlp")
+
+from elmo_plugin.engine.errors import EngineError
+from elmo_plugin.formats import read_options
+from elmo_plugin.reproduction.cells import CellError
+from elmo_plugin.reproduction.plan import Plan
+from elmo_plugin.reproduction.planning import Request
+from elmo_plugin.reproduction.tunings import TuningPlan
+from tests import task_data, tiny
+
+EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
+
+
+@pytest.fixture
+def request_(tmp_path):
+    """For table 1, on data that are there."""
+    task_data.write(tmp_path)
+    named = {"data": str(tmp_path), "trees": str(tmp_path / "sst"), "vectors": str(tmp_path / "vectors.txt")}
+    return Request("table1", "small", EXPERIMENTS, tmp_path / "runs", "builtin", **named)
+
+
+def test_variables(request_, tmp_path):
+    """The width of the biLM's vectors is among them where its name does not say it, or another takes its place."""
+    tiny.write(tmp_path / "tiny")
+    variables = request_.variables()
+
+    assert variables == {
+        "SCALE": "small",
+        "DATA": str(tmp_path),
+        "SST_DATA": str(tmp_path / "sst"),
+        "BILM": "builtin",
+        "VECTORS": str(tmp_path / "vectors.txt"),
+    }
+    assert replace(request_, tuned=["snli"]).variables() == {**variables, "BILM_DIM": "256"}
+    assert replace(request_, table="table7").variables() == {**variables, "BILM_DIM": "256"}
+    bilm = str(tmp_path / "tiny")
+    assert replace(request_, bilm=bilm).variables() == {
+        **variables,
+        "BILM": bilm,
+        "BILM_DIM": str(2 * read_options(bilm)[0].lstm.projection_dim),
+    }
+
+
+def test_plans(request_):
+    plan = request_.plan((1, 2), ["ner"])
+    assert isinstance(plan, Plan) and plan.folder == request_.folder
+    assert [job.run.name for job in plan.jobs()] == [
+        f"table1/ner_{kind}, seed {seed}" for kind in ("baseline", "elmo") for seed in (1, 2)
+    ]
+
+    tuned = replace(request_, tuned=["sst"]).plan([1], ["ner", "sst"])
+    assert [job.run.name for job in tuned.jobs()] == [
+        "finetuning/sst, seed 1",
+        "table1/ner_baseline, seed 1",
+        "table1/ner_elmo, seed 1",
+        "table1/sst_baseline, seed 1",
+        "table1/sst_elmo, tuned, seed 1",
+    ]
+
+    of_tunings = replace(request_, table="table7").plan([1], ["srl"])
+    assert isinstance(of_tunings, TuningPlan)
+    assert [job.run.name for job in of_tunings.jobs()] == ["finetuning/srl, seed 1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"table": "table7", "tuned": ["sst"]}, "--tuned is for the other tables"),
+        ({"table": "figure1", "tuned": ["snli"]}, "--tuned is not for figure1"),
+        ({"tuned": ["sst", "pos"]}, "--tuned sst,pos: table1 has no task"),
+        ({"table": "table9"}, "no experiments"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(changes, message, request_):
+    with pytest.raises(CellError, match=message):
+        replace(request_, **changes).plan(None, None)
+
+
+def test_a_bilm_that_is_not_there_is_named(request_):
+    with pytest.raises(EngineError, match="nothing.safetensors"):
+        replace(request_, bilm="nothing.safetensors").plan(None, None)
+
+
+def test_a_bilm_without_a_softmax_is_refused_where_it_is_to_be_tuned(request_, tmp_path):
+    tiny.write(tmp_path / "tiny")
+    other = replace(request_, bilm=str(tmp_path / "tiny"))
+
+    other.check_bilm()
+    with pytest.raises(CellError, match="comes without a softmax"):
+        replace(other, tuned=["sst"]).check_bilm()
+
+
+def test_what_is_missing(request_, tmp_path):
+    plan = request_.plan(None, ["ner", "sst"])
+    assert request_.missing(plan) == ""
+
+    (tmp_path / "ner" / "wikigold" / "dev.txt").unlink()
+    said = request_.missing(plan)
+    assert said.startswith(f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt\nThe small scale reads")
