@@ -17,6 +17,7 @@ from rich.console import Console
 
 from elmo_plugin.demo import reviews, table
 from elmo_plugin.reproduction import outcome, training
+from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.outcome import Result, TrainingError
 from elmo_plugin.reproduction.training import Run
 
@@ -53,6 +54,7 @@ def run_all(options: argparse.Namespace, console: Console) -> None:
     for number, run in enumerate(runs, start=1):
         console.rule(f"Training {number} of {len(runs)}: {run.config.stem}, seed {run.seed}")
         if options.resume and outcome.is_finished(run.folder):
+            check_data(run)
             console.print(f"already done, in {run.folder}")
         else:
             console.print(f"[bold]{run.command_line()}[/bold]", markup=True)
@@ -62,6 +64,22 @@ def run_all(options: argparse.Namespace, console: Console) -> None:
     baseline, elmo = (results[config] for config in options.configs)
     table.show(baseline, elmo, console)
     console.print(f"\nThe trained models and their logs are in {options.output}.")
+
+
+def check_data(run: Run) -> None:
+    """
+    Refuse a finished training on other data.
+
+    # Raises
+
+    `TrainingError` where it has read others.
+    """
+    others = changed(outcome.collect(run.folder).inputs, inputs_of(run.config, run.variables))
+    if others:
+        raise TrainingError(
+            f"{run.folder}: {' and '.join(others)} are not those of this training. Give another --output, or leave out "
+            "--resume to train anew."
+        )
 
 
 def prepare(folder: Path, console: Console) -> Path:

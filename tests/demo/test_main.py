@@ -23,9 +23,10 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Run]:
         (run.folder / "metrics.json").write_text("{}")
         (run.folder / "model.tar.gz").write_bytes(b"")
 
-    def collect(folder: Path, with_mixes: bool) -> Result:
+    def collect(folder: Path, with_mixes: bool = False) -> Result:
         accuracy = 0.8 if "elmo" in folder.name else 0.7
-        return Result({"test_accuracy": accuracy, "best_validation_accuracy": 0.5}, 12.0, [MIX])
+        metrics = {"test_accuracy": accuracy, "best_validation_accuracy": 0.5}
+        return Result(metrics, 12.0, [MIX], inputs={"data": "runs/demo/data"})
 
     for name in ("baseline", "elmo"):
         config = tmp_path / "experiments" / "demo" / f"{name}.jsonnet"
@@ -34,6 +35,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Run]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo.training, "train", train)
     monkeypatch.setattr(demo.outcome, "collect", collect)
+    monkeypatch.setattr(demo, "inputs_of", lambda config, variables: {"data": variables["SST_DATA"]})
     monkeypatch.setattr(demo.reviews, "prepare", lambda folder: {"train": 3, "dev": 1, "test": 2})
     return runs
 
@@ -79,6 +81,15 @@ def test_resume_keeps_finished_trainings(trained: List[Run], capsys: pytest.Capt
     assert demo.main(["--resume"]) == 0
     assert [run.folder.name for run in trained[2:]] == ["elmo-1"]
     assert "already done, in runs/demo/baseline-1" in capsys.readouterr().out
+
+
+def test_resume_keeps_no_training_on_other_data(trained: List[Run], capsys: pytest.CaptureFixture) -> None:
+    """Its score would be printed as that of these."""
+    demo.main([])
+
+    assert demo.main(["--resume", "--data", "trees"]) == 1
+    assert "runs/demo/baseline-1: data are not those of this training. Give another" in capsys.readouterr().err
+    assert len(trained) == 2
 
 
 def test_a_failed_training_fails_the_command(
