@@ -163,7 +163,11 @@ def show_from_args(args: argparse.Namespace) -> None:
     with _told():
         request = request_of(args)
         rows = rows_of(request, args.tasks)
-    for path in report(request, rows, Console(), args.tasks):
+    try:
+        paths = report(request, rows, Console(), args.tasks)
+    except OSError as error:
+        sys.exit(f"the table was not written: {error}")
+    for path in paths:
         print(path)
 
 
@@ -177,7 +181,7 @@ def export_from_args(args: argparse.Namespace) -> None:
         plan = request_of(args).plan(None, args.tasks)
     try:
         copies = export(plan, args.to / args.scale)
-    except (RecordsError, TrainingError, ItemsError) as error:
+    except (RecordsError, TrainingError, ItemsError, OSError) as error:
         sys.exit(str(error))
     print(f"{len(copies)} trainings in {args.to / args.scale}")
 

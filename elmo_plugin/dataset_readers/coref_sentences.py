@@ -4,7 +4,6 @@ import random
 import re
 from collections import deque
 from copy import deepcopy
-from glob import glob
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from allennlp.common.checks import ConfigurationError
@@ -14,6 +13,8 @@ from allennlp_models.common.ontonotes import Ontonotes, OntonotesSentence
 from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
 from allennlp_models.coref.util import _normalize_word
 from overrides import overrides
+
+from elmo_plugin.adapters.patterns import matching
 
 Clusters = List[List[Tuple[int, int]]]
 #: document, part, number, word, tag, parse, predicate, frame, sense, speaker, named entity and mentions
@@ -57,10 +58,12 @@ class CorefSentencesReader(ConllCorefReader):
 
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
-        paths = sorted(glob(file_path)) or [file_path]
-        for path in paths:
+        for path in matching(file_path) or [file_path]:
             _check_end(path)
+            documents = 0
             for document in _Parser(path).dataset_document_iterator(path):
+                documents += 1
+                _check_document(path, document)
                 part = self._part(len(document))
                 sentences = document[part]
                 if sentences:
@@ -75,6 +78,10 @@ class CorefSentencesReader(ConllCorefReader):
                     left_out = document[: part.start] + document[part.stop :]
                     instance["metadata"].left_out = [word for sentence in left_out for word in sentence.words]
                     yield instance
+            if documents == 0:
+                raise ConfigurationError(
+                    f"{path}: no document, expected at least one. Complete the file, or remove it."
+                )
 
     def _part(self, length: int) -> slice:
         """Which of so many sentences to take."""
@@ -162,7 +169,7 @@ class _Parser(Ontonotes):
     @overrides(check_signature=False)
     def _conll_rows_to_sentence(self, conll_rows: List[str]) -> OntonotesSentence:
         try:
-            return super()._conll_rows_to_sentence(conll_rows)
+            sentence = super()._conll_rows_to_sentence(conll_rows)
         except (IndexError, ValueError) as error:
             short = [row for row in conll_rows if len(row.split()) < _COLUMNS]
             raise ConfigurationError(
@@ -170,6 +177,14 @@ class _Parser(Ontonotes):
                 f"{(short or conll_rows)[0]!r}. Expected the columns of CoNLL-2012, {_COLUMNS} at least, with the "
                 "mentions in the last one. Correct the file."
             ) from error
+        mentions = "".join(row.split()[-1] for row in conll_rows)
+        if mentions.count("(") != mentions.count(")"):
+            raise ConfigurationError(
+                f"{self._path}: {mentions.count('(')} mentions begin and {mentions.count(')')} end in the sentence "
+                f"that begins with the line {conll_rows[0]!r}, expected as many of both in the last column. Correct "
+                "the file."
+            )
+        return sentence
 
 
 def _check_end(path: str) -> None:
@@ -183,6 +198,16 @@ def _check_end(path: str) -> None:
         raise ConfigurationError(
             f'{path}: the last line is {last!r}, expected an empty one or "#end document" behind the last sentence. '
             "Complete the file if it was cut off, else append a line."
+        )
+
+
+def _check_document(path: str, document: List[OntonotesSentence]) -> None:
+    """Refuse documents that AllenNLP's parser takes for one, whose entities it would take for the same."""
+    parts = sorted({f"{sentence.document_id}, part {sentence.sentence_id}" for sentence in document})
+    if len(parts) > 1:
+        raise ConfigurationError(
+            f'{path}: {len(parts)} documents without "#end document" between them: {"; ".join(parts[:3])}. Put that '
+            "line behind each of them."
         )
 
 

@@ -11,8 +11,8 @@ MAX_RATIO = 100
 # So that a small file of a few words passes.
 ALWAYS_ALLOWED = 1 << 24
 
-# The disk is full, a file may not be that large, it cannot be read.
-_DISK = (errno.ENOSPC, errno.EFBIG, errno.EIO)
+# The disk is full, a file may not be that large, it cannot be read: now, or by this user.
+_DISK = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE, errno.EMFILE, errno.ENFILE)
 
 
 def check_size(path: Path, content: int, folder: Path) -> None:

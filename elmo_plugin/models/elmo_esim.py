@@ -1,11 +1,14 @@
 """The paper's model for entailment."""
 
-from typing import Any
+from typing import Any, Dict
 
-from allennlp.data import Vocabulary
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward
+from allennlp.nn.util import get_text_field_mask
 from allennlp_models.pair_classification.models.esim import ESIM
+from overrides import overrides
 from torch import nn
 
 
@@ -29,3 +32,23 @@ class ElmoEsim(ESIM):
     ) -> None:
         super().__init__(vocab, projection_feedforward=projection_feedforward, **kwargs)
         self._projection_feedforward = nn.Sequential(nn.Dropout(attention_dropout), projection_feedforward)
+
+    @overrides(check_signature=False)
+    def forward(self, premise: TextFieldTensors, hypothesis: TextFieldTensors, **kwargs: Any) -> Dict[str, Any]:
+        """
+        As of `esim`.
+
+        # Raises
+
+        `ConfigurationError` where a premise or a hypothesis has no token: its mean would be 0 / 0, and the label the
+            first one.
+        """
+        for name, tokens in (("premise", premise), ("hypothesis", hypothesis)):
+            has_tokens = get_text_field_mask(tokens).any(dim=1)
+            if not bool(has_tokens.all()):
+                row = int((~has_tokens).nonzero()[0])
+                where = f", in {kwargs['metadata'][row]}" if kwargs.get("metadata") else ""
+                raise ConfigurationError(
+                    f"elmo_esim: a {name} without a token{where}. Expected at least one: leave the pair out."
+                )
+        return super().forward(premise, hypothesis, **kwargs)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from elmo_plugin.reproduction.named import named_in
+
 SCALES = ("small", "paper")
 TABLES = ("table1", "table2", "table3", "figure1", "figure2")
 BASELINE = "baseline"
@@ -132,6 +134,23 @@ def callbacks_of(content: Mapping[str, Any]) -> List[Dict[str, Any]]:
     return [{"type": callback} if isinstance(callback, str) else callback for callback in found]
 
 
+def essence(content: Any, key: str = "") -> Any:
+    """What of a configuration makes a training what it is, wherever its data and biLM lie and whoever looks on."""
+    if isinstance(content, Mapping):
+        left = {name: value for name, value in content.items() if name not in (*SEEDS, "checkpointer", "cache")}
+        if "callbacks" in left:
+            left["callbacks"] = [one for one in callbacks_of({"trainer": left}) if one.get("type") not in _ONLOOKERS]
+        return {name: essence(value, name) for name, value in left.items() if (name, value) != ("callbacks", [])}
+    if isinstance(content, list):
+        return [essence(value) for value in content]
+    return "" if isinstance(content, str) and next(named_in(content, key), None) is not None else content
+
+
+def without_places(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
+    """Evaluate an experiment wherever its data lie."""
+    return resolve(config, {**variables, **dict.fromkeys(PLACES, "")})
+
+
 def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     """
     Name what an experiment trains, wherever its data lie and whoever looks on.
@@ -139,11 +158,14 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
     Cells of several tables that are the same training have the same name, and an experiment that was changed has a new
     one. A biLM is named by its name or path.
     """
-    content = resolve(config, {**variables, **dict.fromkeys(PLACES, "")})
-    for seed in SEEDS:
-        content.pop(seed, None)
+    return fingerprint_of(without_places(config, variables))
+
+
+def fingerprint_of(content: Mapping[str, Any]) -> str:
+    """As `fingerprint`, of an experiment that was evaluated by `without_places`."""
+    named = {key: value for key, value in content.items() if key not in SEEDS}
     others = [callback for callback in callbacks_of(content) if callback.get("type") not in _ONLOOKERS]
-    content.get("trainer", {}).pop("callbacks", None)
-    if others:
-        content["trainer"]["callbacks"] = others
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+    if "trainer" in named:
+        trainer = {key: value for key, value in named["trainer"].items() if key != "callbacks"}
+        named["trainer"] = {**trainer, "callbacks": others} if others else trainer
+    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:10]

@@ -1,10 +1,10 @@
 """What the experiments read, whether it is there, and where to get it."""
 
 import shutil
-from glob import glob
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence, Tuple
 
+from elmo_plugin.adapters.patterns import matching
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
@@ -51,13 +51,13 @@ def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
     named = [name for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
     paths = {path for name in named for path in expand(parse(name).file)}
     found = {path: found_at(path) for path in paths}
-    without = [path for path in found if not any(map(_holds, found[path]))]
-    return sorted(f"{path} (empty)" if found[path] else path for path in without)
+    empty = [f"{file} (empty)" for files in found.values() for file in files if not _holds(file)]
+    return sorted([*(path for path, files in found.items() if not files), *empty])
 
 
 def found_at(path: str) -> List[Path]:
     """The files and folders behind a path or a pattern."""
-    return [Path(path)] if Path(path).exists() else [Path(name) for name in sorted(glob(path))]
+    return [Path(name) for name in matching(path)]
 
 
 def _holds(path: Path) -> bool:

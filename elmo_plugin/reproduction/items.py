@@ -60,7 +60,7 @@ def read(folder: Path, split: str) -> Optional[Items]:
     path = path_of(folder, split)
     try:
         return _checked(Items(**json.loads(path.read_text(encoding="utf-8")))) if path.exists() else None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ItemsError(f"{path}: not scored items ({error}). Remove it, and run again to score them anew.") from error
 
 
@@ -70,7 +70,12 @@ def _checked(items: Items) -> Items:
     shape = np.array(items.numbers, dtype=float).shape
     if len(shape) != 2 or 0 in shape:
         raise ValueError(f"numbers in the shape {shape}, expected a row for each item")
+    if not np.isfinite(np.array(items.numbers, dtype=float)).all():
+        raise ValueError("numbers that are not finite")
     int(items.parameters["trained"])
+    for mix in items.mixes:
+        if not {"place", "layers", "weights", "gamma"} <= mix.keys():
+            raise ValueError(f"a mix of {sorted(mix)}")
     return items
 
 

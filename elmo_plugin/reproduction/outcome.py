@@ -59,11 +59,16 @@ class Result:
 
         `TrainingError` where the metrics do not say it.
         """
-        name = PREFIXES[split] + self.validated_by
+        name, loss = PREFIXES[split] + self.validated_by, PREFIXES[split] + "loss"
         value = self.metrics.get(name)
         if not isinstance(value, (int, float)) or not math.isfinite(value):
             raise TrainingError(
                 f"{METRICS} has {value!r} for {name}, expected a number. Remove the folder to train again."
+            )
+        if loss not in self.metrics:  # which AllenNLP writes where a batch had one; scores of nothing are 0 without
+            raise TrainingError(
+                f"{METRICS} has no {loss}: nothing of the {split} part was scored. Look at the data, and remove the "
+                "folder to train again."
             )
         return value
 
@@ -120,7 +125,11 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
                 filter(None, [cut_short(metrics, config["trainer"]), recovered(record), unrecorded(record, config)])
             ),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except FileNotFoundError as error:
+        raise TrainingError(f"{folder}: {error.filename} is missing. Bring it back, or remove the folder.") from error
+    except OSError as error:
+        raise TrainingError(f"{folder}: cannot be read now: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(
             f"{folder}: not the results of a training ({error!r}). Remove it, and run again what it was."
         ) from error
@@ -186,6 +195,8 @@ def load(archive: Path, cuda_device: int = -1) -> Any:
     from allennlp.common.plugins import import_plugins
     from allennlp.models import load_archive
 
+    if not archive.exists():
+        raise TrainingError(f"{archive} is not there: expected the archive of a finished training.")
     try:
         _read_through(archive)
     except FormatError as error:

@@ -2,17 +2,25 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from overrides import overrides
 
 from elmo_plugin.reproduction import outcome
-from elmo_plugin.reproduction.cells import Cell, callbacks_of, fingerprint, resolve
+from elmo_plugin.reproduction.cells import Cell, callbacks_of, fingerprint, fingerprint_of, without_places
 from elmo_plugin.reproduction.jobs import ItemsJob, Job, TablePlan
 from elmo_plugin.reproduction.recovery import added, kept
 from elmo_plugin.reproduction.training import Run
 
 CACHE_KEY = "model.text_field_embedder.token_embedders.bilm.cache"
+
+
+class _Planned(NamedTuple):
+    """What is known of a cell's trainings before any: their folder, their experiment's fingerprint, what is set."""
+
+    name: str
+    fingerprint: str
+    overrides: Dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,8 @@ class Plan(TablePlan):
     folder: Path
     cache: Optional[Path] = None
     tuned: Mapping[str, Job] = field(default_factory=dict)
-    # of these variables: a changed copy of a plan has names of its own
-    _names: Dict[Path, str] = field(default_factory=dict, init=False)
+    # of these variables: a changed copy of a plan has its own
+    _planned: Dict[Path, "_Planned"] = field(default_factory=dict, init=False)
 
     def tuning_of(self, cell: Cell) -> Optional[Job]:
         """What tunes the biLM of a cell; None where it is taken as it is, or the cell has none."""
@@ -53,24 +61,31 @@ class Plan(TablePlan):
 
     def runs_of(self, cell: Cell) -> List[Run]:
         """The trainings of a cell, one for each seed."""
-        home = self.folder / self._name_of(cell)
-        variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
-        callbacks = callbacks_of(resolve(cell.config, variables))
-        overrides = kept(callbacks if cell.is_baseline else added(callbacks, "elmo_layer_weights"))
+        planned = self._planned_of(cell)
+        home = self.folder / planned.name
+        overrides = dict(planned.overrides)
         if self.cache is not None and not cell.is_baseline:
             overrides[CACHE_KEY] = str(self.cache)
         seeds = self.seeds
         if seeds is None:
             seeds = sorted(int(path.name) for path in home.glob("*") if path.name.isdecimal())
-        return [Run(cell.config, seed, home / str(seed), variables, overrides, is_tuned) for seed in seeds]
+        variables, is_tuned = self.variables_of(cell), self.tuning_of(cell) is not None
+        return [
+            Run(cell.config, seed, home / str(seed), variables, overrides, is_tuned, planned.fingerprint)
+            for seed in seeds
+        ]
 
-    def _name_of(self, cell: Cell) -> str:
-        """Of a cell's trainings; a tuned biLM is in it by where its tuning is in the folder, which may be moved."""
-        if cell.config not in self._names:
+    def _planned_of(self, cell: Cell) -> "_Planned":
+        if cell.config not in self._planned:
             tuning = self.tuning_of(cell)
+            # A tuned biLM is in the name by where its tuning is in the folder, which may be moved.
             tuned = {} if tuning is None else {"BILM": tuning.run.folder.relative_to(self.folder).as_posix()}
-            self._names[cell.config] = f"{cell.task}-{fingerprint(cell.config, {**self.variables, **tuned})}"
-        return self._names[cell.config]
+            content = without_places(cell.config, {**self.variables, **tuned})
+            digest, callbacks = fingerprint_of(content), callbacks_of(content)
+            overrides = kept(callbacks if cell.is_baseline else added(callbacks, "elmo_layer_weights"))
+            experiment = digest if tuning is None else fingerprint(cell.config, self.variables_of(cell))
+            self._planned[cell.config] = _Planned(f"{cell.task}-{digest}", experiment, overrides)
+        return self._planned[cell.config]
 
     @overrides
     def experiments(self) -> List[Tuple[str, Path]]:

@@ -10,7 +10,7 @@ from typing import Dict, List, Tuple
 
 from elmo_plugin.callbacks.elmo_layer_weights import FILE_NAME as LAYER_WEIGHTS
 from elmo_plugin.reproduction import items, outcome, recovery
-from elmo_plugin.reproduction.cells import PLACES, SEEDS, fingerprint
+from elmo_plugin.reproduction.cells import PLACES, SEEDS, essence, fingerprint, resolve
 from elmo_plugin.reproduction.jobs import Job, TablePlan
 from elmo_plugin.reproduction.plan import CACHE_KEY
 from elmo_plugin.reproduction.training import Run
@@ -45,8 +45,8 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
 
     # Raises
 
-    `RecordsError` where the target is the folder of the plan itself, or a training with its weights is in the place of
-        a copy.
+    `RecordsError` where the target is the folder of the plan itself, a training with its weights is in the place of a
+        copy, or one has another configuration than its name says.
     `TrainingError` or `ItemsError` where a training or what it has scored is damaged: nothing is copied then.
     """
     if target.resolve() == plan.folder.resolve():
@@ -57,15 +57,15 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
             copy = target / job.run.folder.relative_to(plan.folder)
             if outcome.is_finished(copy):
                 raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
+            _check_configuration(job.run)
             texts = _scored(job)
             record = json.loads(texts.get(outcome.RECORD, "{}"))
             run = _as_recorded(job.run, record.get("command", ""))
             copies[copy] = (_public(run, plan.folder), texts)
     for copy, (public, texts) in copies.items():
-        part = copy.with_name(f"{copy.name}.part")
-        for old in (part, copy):
-            if old.exists():
-                shutil.rmtree(old)
+        part = copy.with_name(f"{copy.name}.copy")
+        if part.exists():
+            shutil.rmtree(part)
         part.mkdir(parents=True)
         recovery.configure(part, public.config, public.variables, public.changes())
         if outcome.RECORD in texts:
@@ -73,8 +73,20 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
             texts[outcome.RECORD] = json.dumps(record, indent=2)
         for name, text in texts.items():
             (part / name).write_text(text, encoding="utf-8")
+        if copy.exists():
+            shutil.rmtree(copy)
         part.rename(copy)
     return list(copies)
+
+
+def _check_configuration(run: Run) -> None:
+    """Refuse what was trained by another configuration than its name says: that of an experiment in change."""
+    trained = outcome.read_object(run.folder / recovery.CONFIGURATION)
+    if essence(trained) != essence(resolve(run.config, run.variables)):
+        raise RecordsError(
+            f"{run.folder}: its {recovery.CONFIGURATION} is not that of {run.config}, by which it is named: the "
+            "experiment has changed while it was trained. Remove the folder to train again."
+        )
 
 
 def _scored(job: Job) -> Dict[str, str]:

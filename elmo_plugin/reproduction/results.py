@@ -114,7 +114,7 @@ def remarks_of(trainings: Sequence[Tuple[Run, Result]]) -> List[str]:
     for run, _ in trainings[:1]:
         try:
             inputs = inputs_of(run.config, run.variables)
-        except EngineError as error:  # about the biLM
+        except (EngineError, OSError) as error:  # the first one is about the biLM
             remarks.append(f"{run.name}: {error}")
     for run, result in trainings:
         others = changed(result.inputs, inputs)

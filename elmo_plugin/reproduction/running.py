@@ -22,7 +22,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
     What failed.
     """
     needed = {job.needs for job in jobs if job.needs is not None and not outcome.is_evaluated(job.run.folder)}
-    broken = {folder for folder in needed if outcome.is_evaluated(folder) and not outcome.is_whole(folder)}
+    broken = {folder for folder in needed if outcome.is_evaluated(folder) and _is_damaged(folder)}
     left = [job for job in jobs if not job.is_done or job.run.folder in broken]
     say(f"{len(jobs)} trainings, {len(jobs) - len(left)} of them done")
     failures: List[str] = []
@@ -49,7 +49,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                 elsewhere.append(run.folder)
                 continue
             # By now another process may have finished it, and others read it.
-            is_broken = run.folder in broken and not outcome.is_whole(run.folder)
+            is_broken = run.folder in broken and _is_damaged(run.folder)
             if is_broken or not outcome.is_evaluated(run.folder):
                 ahead = time_left([one.run for one in left[number:]], [one.run for one in jobs])
                 say(f"Training {number + 1} of {len(left)}: {run.name}{ahead}\n{run.command_line()}")
@@ -67,6 +67,14 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
         finally:
             lock.release()
     return failures
+
+
+def _is_damaged(folder: Path) -> bool:
+    """Whether a training is to be repeated; one that cannot be read now is not known to be."""
+    try:
+        return not outcome.is_whole(folder)
+    except OSError:
+        return False
 
 
 def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from elmo_plugin.benchmark.table import table as markdown_table
 from elmo_plugin.formats.atomic import replacing
@@ -49,11 +50,11 @@ def show(sheet: Sheet, console: Console) -> None:
     """Print a sheet, as wide as it is: a narrow terminal may break lines, but not numbers."""
     columns = zip(sheet.columns, *sheet.rows)
     console.width = max(console.width, 1 + sum(3 + max(map(len, column)) for column in columns))
-    table = Table(title=sheet.title)
+    table = Table(title=Text(sheet.title))  # which may hold a path with brackets
     for place, column in enumerate(sheet.columns):
         table.add_column(column, justify="left" if place < sheet.texts else "right")
     for row in sheet.rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console.print(table)
     for remark in sheet.below():
         console.print(remark, markup=False, highlight=False)

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from elmo_plugin.benchmark import machine
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.reproduction import outcome, recovery
-from elmo_plugin.reproduction.cells import SEEDS, resolve
+from elmo_plugin.reproduction.cells import SEEDS, fingerprint, resolve
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.outcome import TrainingError
 
@@ -32,6 +32,7 @@ class Run:
     variables : those that the experiment reads, such as the folder of its data.
     overrides : parameters of the configuration that are set beside the seeds, by their dotted names.
     is_tuned : whether the biLM is one that is tuned on the task's text, which its name says.
+    fingerprint : of the experiment when the training was planned; empty where it may change until it is started.
     """
 
     config: Path
@@ -40,6 +41,7 @@ class Run:
     variables: Mapping[str, str]
     overrides: Mapping[str, Any] = field(default_factory=dict)
     is_tuned: bool = False
+    fingerprint: str = ""
 
     @property
     def name(self) -> str:
@@ -78,8 +80,13 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
 
     # Raises
 
-    `TrainingError` where the program fails.
+    `TrainingError` where the program fails, or the experiment has changed since the training was planned.
     """
+    if run.fingerprint and fingerprint(run.config, run.variables) != run.fingerprint:
+        raise TrainingError(
+            f"{run.config} has changed since this command was started, and would be trained under a wrong name. Start "
+            "it again."
+        )
     part = run.folder.with_name(run.folder.name + ".part")
     begun = run.folder.with_name(f"{run.folder.name}.{outcome.RECORD}")
     if not (begun.exists() and outcome.is_whole(part)):
@@ -184,6 +191,7 @@ def score_text(run: Run, bilm: str, output: Path, keep_open: Sequence[int] = ())
 
 def _allennlp(arguments: Sequence[str], run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
     environment = {**os.environ, **run.variables}
+    environment.setdefault("PYTHONUTF8", "1")  # AllenNLP's readers open files in the encoding of the locale
     if is_quiet:
         environment.setdefault("ALLENNLP_LOG_LEVEL", "WARNING")
     command = [sys.executable, "-m", "elmo_plugin", *arguments]

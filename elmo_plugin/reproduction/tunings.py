@@ -124,8 +124,9 @@ class PerplexityJob(Job):
 
 def run_of(tuning: Tuning, variables: Mapping[str, str], folder: Path) -> Run:
     """The training that tunes the biLM; `variables` and `folder` as in `Plan`."""
-    name = f"{FOLDER}-{tuning.config.stem}-{fingerprint(tuning.config, variables)}"
-    return Run(tuning.config, SEED, folder / name / str(SEED), variables)
+    planned = fingerprint(tuning.config, variables)
+    name = f"{FOLDER}-{tuning.config.stem}-{planned}"
+    return Run(tuning.config, SEED, folder / name / str(SEED), variables, fingerprint=planned)
 
 
 def perplexities_of(run: Run, moment: str) -> Path:

@@ -15,6 +15,11 @@ def test_durations(duration: str, seconds: float) -> None:
     assert seconds_of(duration_of(seconds)) == pytest.approx(seconds)
 
 
+def test_a_clock_that_was_set_back_makes_no_negative_time() -> None:
+    """As AllenNLP writes it then."""
+    assert seconds_of(duration_of(-2.5)) == 0.0
+
+
 def test_other_durations_are_refused() -> None:
     """Nothing is guessed."""
     with pytest.raises(ValueError, match="duration is '3 min', expected"):

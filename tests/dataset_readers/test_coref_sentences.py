@@ -157,6 +157,34 @@ def test_a_bad_line_is_named_with_its_file(tmp_path, right, wrong, named):
         list(reader().read(path))
 
 
+def test_a_mention_that_does_not_end_is_named(tmp_path):
+    """AllenNLP's parser would leave it out."""
+    text = task_data.conll("nw/a")
+    assert "(0" in text and "0)" in text
+    path = write(tmp_path, "a.gold_conll", text.replace("0)", "-", 1))
+
+    with pytest.raises(ConfigurationError, match=r"a.gold_conll: \d mentions begin and \d end in the sentence that"):
+        list(reader().read(path))
+
+
+def test_documents_that_run_into_one_another_are_refused(tmp_path):
+    """AllenNLP's parser would take entities of the same number for one."""
+    first, second = task_data.conll("nw/a"), task_data.conll("nw/b")
+    path = write(tmp_path, "a.gold_conll", first.replace("#end document\n", "") + second)
+
+    with pytest.raises(ConfigurationError, match="a.gold_conll: 2 documents without .* nw/a, part .*; nw/b, part"):
+        list(reader().read(path))
+
+
+def test_a_file_without_a_document_is_named(tmp_path):
+    """One among several, as a full disk leaves it."""
+    write(tmp_path, "a.gold_conll", task_data.conll("nw/a"))
+    write(tmp_path, "b.gold_conll", "")
+
+    with pytest.raises(ConfigurationError, match="b.gold_conll: no document, expected at least one"):
+        list(reader().read(str(tmp_path / "*.gold_conll")))
+
+
 @pytest.mark.parametrize(
     "parameters,message",
     [

@@ -8,6 +8,7 @@ import torch
 pytest.importorskip("allennlp_models.pair_classification")
 
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Batch, DatasetReader, Vocabulary
 from allennlp.models import Model
 
@@ -69,3 +70,13 @@ def test_dropout_is_on_the_input_of_the_projection(instances):
 
     assert len(seen) == 2
     assert 0.3 < (seen[0] == 0).float().mean() < 0.7
+
+
+@pytest.mark.parametrize("name", ["premise", "hypothesis"])
+def test_a_pair_without_tokens_is_refused(name, instances):
+    """Its mean would be 0 / 0, and its label the first one."""
+    model = build(instances, "elmo_esim").eval()
+    instances[1][name].tokens.clear()
+
+    with pytest.raises(ConfigurationError, match=rf"elmo_esim: a {name} without a token, in {{.*Expected at least one"):
+        loss(model, instances)

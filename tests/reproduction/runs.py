@@ -27,6 +27,7 @@ def leave_result(
     (folder / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+accuracy", **(trainer or {})}}))
     duration = f"0:{int(seconds // 60):02}:{seconds % 60:04.1f}"
     metrics: Dict[str, Any] = {"best_validation_accuracy": score, "test_accuracy": score, "training_duration": duration}
+    metrics.update(best_validation_loss=1.0, test_loss=1.0)
     metrics.update(zip(("best_epoch", "epoch"), epochs))
     (folder / outcome.METRICS).write_text(json.dumps(metrics))
     if commit is not None:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("allennlp")
 
-from elmo_plugin.reproduction.cells import TABLES, Cell, CellError, cells_of, fingerprint
+from elmo_plugin.reproduction.cells import TABLES, Cell, CellError, cells_of, essence, fingerprint
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
 VARIABLES = {"SCALE": "small", "DATA": "data", "VECTORS": "vectors.txt", "BILM": "builtin"}
@@ -82,3 +82,22 @@ def test_who_looks_on_is_not_in_the_name(tmp_path):
 
     names = [fingerprint(tmp_path / f"{name}.jsonnet", {}) for name in "abc"]
     assert names[0] == names[1] != names[2]
+
+
+def test_essence_of_a_configuration():
+    """Paths, seeds, onlookers, checkpoints and caches change no training; all else does."""
+    content = {
+        "train_data_path": "/a",
+        "random_seed": 1,
+        "trainer": {"lr": 1, "checkpointer": {"type": "elmo"}, "callbacks": ["elmo_progress"]},
+        "model": {"layers": [{"weights": "/b", "cache": "/c", "dim": 2}]},
+    }
+    other = {"train_data_path": "/d", "trainer": {"lr": 1}, "model": {"layers": [{"weights": "x", "dim": 2}]}}
+
+    assert essence(content) == essence(other)
+    for changed in (
+        {**other, "trainer": {"lr": 2}},
+        {**other, "trainer": {"lr": 1, "callbacks": [{"type": "mine"}]}},
+        {**other, "model": {"layers": [{"weights": "x", "dim": 3}]}},
+    ):
+        assert essence(changed) != essence(content)

@@ -68,6 +68,9 @@ def test_digest_is_of_the_answers_to_a_question():
         {"measure": "Accuracy"},
         {"parameters": None},
         {"parameters": {"all": 3}},
+        {"numbers": [[float("nan"), 1.0]]},
+        {"mixes": [{}]},
+        {"mixes": ["input"]},
     ],
 )
 def test_items_that_are_none_are_refused(changes, tmp_path):

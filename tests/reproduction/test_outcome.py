@@ -30,6 +30,7 @@ def test_what_was_cut_short(best: int, last: int, trainer: Dict[str, int], is_sh
 def test_a_result_is_what_the_best_epoch_scores(tmp_path: Path) -> None:
     """By the score that the training is validated by; the commits are known where there is a record."""
     metrics = {"best_validation_f1": 0.5, "test_f1": 0.25, "training_duration": "0:00:02"}
+    metrics.update(best_validation_loss=1.0, test_loss=1.0)
     (tmp_path / outcome.METRICS).write_text(json.dumps(metrics))
     (tmp_path / "config.json").write_text(json.dumps({"trainer": {"validation_metric": "+f1"}}))
     result = outcome.collect(tmp_path)
@@ -114,6 +115,38 @@ def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> Non
         result.score("test")
 
 
+def test_a_score_of_nothing_is_refused(tmp_path: Path) -> None:
+    """AllenNLP counts 0.0 where no item has a label, or there is none, and no loss."""
+    leave_result(tmp_path / "1", 0.0)
+    metrics = json.loads((tmp_path / "1" / outcome.METRICS).read_text())
+    del metrics["test_loss"]
+    (tmp_path / "1" / outcome.METRICS).write_text(json.dumps(metrics))
+
+    result = outcome.collect(tmp_path / "1")
+    assert result.score("development") == 0.0
+    with pytest.raises(TrainingError, match="metrics.json has no test_loss: nothing of the test part was scored"):
+        result.score("test")
+
+
+def test_what_cannot_be_read_now_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is told to remove it."""
+    leave_result(tmp_path / "1", 0.5)
+
+    def deny(*arguments: Any, **options: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", deny)
+        with pytest.raises(TrainingError, match="1: cannot be read now: .*Permission denied$"):
+            outcome.collect(tmp_path / "1")
+    with monkeypatch.context() as patch, pytest.raises(PermissionError):
+        patch.setattr("tarfile.open", deny)
+        outcome.is_whole(tmp_path / "1")
+    (tmp_path / "1" / "config.json").unlink()
+    with pytest.raises(TrainingError, match="config.json is missing. Bring it back"):
+        outcome.collect(tmp_path / "1")
+
+
 def test_a_training_that_was_killed_says_so(tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     assert outcome.collect(tmp_path / "1").remark == ""
@@ -154,5 +187,5 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(TrainingError, match=f"(?s)model.tar.gz.* To train again remove {tmp_path}"):
         outcome.load(tmp_path / outcome.ARCHIVE)
-    with pytest.raises(TrainingError, match="none.*model.tar.gz"):
+    with pytest.raises(TrainingError, match="none/model.tar.gz is not there: expected the archive of a finished"):
         outcome.load(tmp_path / "none" / outcome.ARCHIVE)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("allennlp")
 
-from elmo_plugin.reproduction import outcome
+from elmo_plugin.reproduction import outcome, recovery
 from elmo_plugin.reproduction.cells import cells_of
 from elmo_plugin.reproduction.inputs import inputs_of
 from elmo_plugin.reproduction.outcome import TrainingError
@@ -42,6 +42,7 @@ def trained(tmp_path):
     for cell, score in zip(plan.cells, (0.8, 0.9)):
         for run in plan.runs_of(cell):
             leave_result(run.folder, score + run.seed / 1000, seconds=60)
+            recovery.configure(run.folder, run.config, run.variables, run.changes())
             inputs = {**KNOWN, **inputs_of(run.config, run.variables)}
             record = {"commit": "abc", "command": run.command_line(), "inputs": inputs, "recovered": ["abd"]}
             (run.folder / outcome.RECORD).write_text(json.dumps(record))
@@ -124,6 +125,7 @@ def test_tunings_are_copied_with_their_perplexities(tmp_path):
     numbers = {"perplexity": dict.fromkeys(("forward", "backward", "mean"), 9.0), "words": 5, "unknown_words": 1}
     for job in (tuning, *tasks):
         leave_result(job.run.folder, 0.9)
+        recovery.configure(job.run.folder, job.run.config, job.run.variables, job.run.changes())
     for path in tuning.leaves:
         path.write_text(json.dumps({"weights": str(tmp_path), "text": [str(tmp_path)], **numbers}))
     for job in tasks:
@@ -165,6 +167,39 @@ def test_nothing_damaged_is_copied(name, trained, tmp_path):
         export(trained, tmp_path / "copies")
 
     assert [sorted(path.name for path in copy.iterdir()) for copy in copies] == before
+
+
+def test_what_was_trained_under_a_wrong_name_is_not_copied(trained, tmp_path):
+    """By an experiment that was changed while its command ran."""
+    run = trained.runs_of(trained.cells[1])[0]
+    recovery.configure(run.folder, run.config, run.variables, '{"model.dropout": 0.25}')
+
+    with pytest.raises(RecordsError, match="config.json is not that of experiments/table1/snli_elmo.jsonnet, by which"):
+        export(trained, tmp_path / "copies")
+    assert not (tmp_path / "copies").exists()
+
+
+def test_a_training_in_progress_beside_the_copies_is_left_alone(trained, tmp_path):
+    run = trained.runs_of(trained.cells[1])[0]
+    part = tmp_path / "copies" / run.folder.parent.name / f"{run.folder.name}.part"
+    part.mkdir(parents=True)
+    (part / "model_state_e1_b0.th").write_text("")
+
+    export(trained, tmp_path / "copies")
+
+    assert (part / "model_state_e1_b0.th").exists()
+
+
+def test_a_full_disk_leaves_the_older_copies(trained, tmp_path, monkeypatch):
+    copies = export(trained, tmp_path / "copies")
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(recovery, "configure", fail)
+    with pytest.raises(OSError):
+        export(trained, tmp_path / "copies")
+    assert all((copy / outcome.METRICS).exists() for copy in copies)
 
 
 def test_no_training_with_its_weights_is_replaced(trained, tmp_path):

@@ -89,3 +89,12 @@ def test_csv_is_read_back(records):
     read = list(csv.DictReader(io.StringIO(comma_separated(Sheet("", (), [], records)), newline="")))
 
     assert [(line["task"], float(line["mean"])) for line in read] == [(one["task"], one["mean"]) for one in records]
+
+
+def test_brackets_are_no_markup():
+    """As in the path of a biLM."""
+    console = Console(record=True, width=200)
+    show(Sheet("biLM /m/[new]/model.tar.gz", ("a",), [["[b]"]], []), console)
+
+    said = "".join(console.export_text().split())  # a narrow title has several lines
+    assert "/m/[new]/model.tar.gz" in said and "[b]" in said

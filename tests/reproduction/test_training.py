@@ -43,6 +43,18 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> List[Dict[str, Any
     return taken
 
 
+def test_an_experiment_that_has_changed_meanwhile_is_not_trained(
+    calls: List[Dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is named by what it was."""
+    monkeypatch.setattr(training, "fingerprint", lambda config, variables: "of now")
+
+    training.train(replace(RUN, fingerprint="of now"))
+    with pytest.raises(TrainingError, match="a b.jsonnet has changed since this command was started"):
+        training.train(replace(RUN, fingerprint="of then"))
+    assert len(calls) == 1
+
+
 def test_command_line_can_be_pasted_into_a_shell() -> None:
     """It names the variables, quotes what a shell would take apart, and is no danger to what is there."""
     assert RUN.command_line() == (
@@ -60,7 +72,12 @@ def test_train_runs_that_command(calls: List[Dict[str, Any]], monkeypatch: pytes
     assert calls[0]["command"][:3] == [sys.executable, "-m", "elmo_plugin"]
     assert calls[0]["command"][3:9] == ["train", "experiments/a b.jsonnet", "-s", "runs/x.part", "--force", "-o"]
     assert calls[0]["pass_fds"] == (7,)
-    assert {"SST_DATA": "my data", "OTHER": "kept", "ALLENNLP_LOG_LEVEL": "WARNING"}.items() <= calls[0]["env"].items()
+    assert {
+        "SST_DATA": "my data",
+        "OTHER": "kept",
+        "ALLENNLP_LOG_LEVEL": "WARNING",
+        "PYTHONUTF8": "1",
+    }.items() <= calls[0]["env"].items()
 
 
 def test_train_reports_a_failure(calls: List[Dict[str, Any]]) -> None:
