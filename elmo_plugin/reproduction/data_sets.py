@@ -8,7 +8,8 @@ from elmo_plugin.adapters.patterns import matching
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
-from elmo_plugin.reproduction.named import WEIGHTS, named_in
+from elmo_plugin.reproduction.data_checks import unsound
+from elmo_plugin.reproduction.named import DATA, WEIGHTS, kind_of, named_in
 
 #: for each task at the paper's scale: where its data come from
 SOURCES: Dict[str, str] = {
@@ -44,15 +45,17 @@ SMALL = (
 )
 
 
-def missing(config: Path, variables: Mapping[str, str]) -> List[str]:
-    """
-    Return the files and folders that an experiment reads and that are not there, or empty. Addresses are not looked at.
-    """
-    named = [name for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
-    paths = {path for name in named for path in expand(parse(name).file)}
-    found = {path: found_at(path) for path in paths}
-    empty = [f"{file} (empty)" for files in found.values() for file in files if not _holds(file)]
+def _missing(named: Sequence[Tuple[str, str]]) -> List[str]:
+    """The files and folders that are not there, or empty."""
+    found = {path: found_at(path) for _, path in named}
+    empty = {f"{file} (empty)" for files in found.values() for file in files if not _holds(file)}
     return sorted([*(path for path, files in found.items() if not files), *empty])
+
+
+def _named(config: Path, variables: Mapping[str, str]) -> List[Tuple[str, str]]:
+    """The paths of an experiment, each with its kind, but for those of biLMs; addresses are not looked at."""
+    named = [(key, name) for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
+    return [(kind_of(key), path) for key, name in named for path in expand(parse(name).file)]
 
 
 def found_at(path: str) -> List[Path]:
@@ -71,11 +74,19 @@ def missing_programs(task: str) -> List[str]:
 
 
 def missing_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, str]) -> Dict[str, List[str]]:
-    """Name what experiments, each with its task, read or run that is not there: by task, each once."""
+    """
+    Name what experiments, each with its task, read or run that is not there, or that readers would take though it is
+    wrong: by task, each once.
+    """
     problems: Dict[str, Dict[str, None]] = {}
+    data: Dict[Tuple[str, Path], None] = {}
     for task, config in experiments:
-        names = missing_programs(task) + missing(config, variables)
-        problems.setdefault(task, {}).update(dict.fromkeys(names))
+        named = _named(config, variables)
+        problems.setdefault(task, {}).update(dict.fromkeys(missing_programs(task) + _missing(named)))
+        data.update(dict.fromkeys((task, file) for kind, path in named if kind == DATA for file in found_at(path)))
+    for task, file in data:
+        if _holds(file):
+            problems[task].update(dict.fromkeys(unsound(task, file)))
     return {task: list(names) for task, names in problems.items() if names}
 
 

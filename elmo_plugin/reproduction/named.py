@@ -4,6 +4,7 @@ from typing import Any, Iterator, List, Tuple
 
 #: the keys of a configuration that name word vectors and a biLM
 WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
+DATA = "data"
 _KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 
 
@@ -18,10 +19,10 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
 
 def kind_of(key: str) -> str:
     """What a key names: "data", "word vectors" or "biLM"."""
-    return _KINDS.get(key, "data")
+    return _KINDS.get(key, DATA)
 
 
 def kinds_of(config: Any) -> List[str]:
     """The kinds of what a configuration names."""
     found = {kind_of(key) for key, _ in named_in(config)}
-    return [kind for kind in ("data", *_KINDS.values()) if kind in found]
+    return [kind for kind in (DATA, *_KINDS.values()) if kind in found]
