@@ -181,7 +181,7 @@ def test_tasks_that_cannot_be_tuned_are_refused(tmp_path, monkeypatch):
 
 def test_a_table_with_a_tuned_bilm(tmp_path, monkeypatch, capsys, bilm):
     """Run, shown and exported, with trainings that only write their score; the biLM has no name."""
-    from elmo_plugin.reproduction import training
+    from elmo_plugin.reproduction import recovery, training
 
     task_data.write(tmp_path)
     trained = []
@@ -189,6 +189,7 @@ def test_a_table_with_a_tuned_bilm(tmp_path, monkeypatch, capsys, bilm):
     def train(run, keep_open):
         trained.append(run)
         leave_result(run.folder, 0.5 + 0.1 * ("elmo" in run.config.stem), inputs={"data": "others"})
+        recovery.configure(run.folder, run.config, run.variables, run.changes())
 
     def score_text(run, bilm, output, keep_open):
         numbers = {"perplexity": dict.fromkeys(("forward", "backward", "mean"), 9.0), "words": 5, "unknown_words": 1}
@@ -262,10 +263,12 @@ def test_table_7_for_real(tmp_path, monkeypatch, bilm):
 def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
     """Without the trainings, and without their data."""
     from elmo_plugin.commands.elmo_tables import request_of
+    from elmo_plugin.reproduction import recovery
 
     plan = request_of(named(tmp_path / "runs")).cell_plan([1], ["snli"])
     for run_ in (plan.runs_of(cell)[0] for cell in plan.cells):
         leave_result(run_.folder, 0.75)
+        recovery.configure(run_.folder, run_.config, run_.variables, run_.changes())
         leave_items(run_.folder, "test", some_items([1, 1, 0, 1]))
     run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
     run(monkeypatch, "show", "table1", "--runs", tmp_path / "copies")
