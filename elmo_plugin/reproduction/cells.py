@@ -134,12 +134,16 @@ def callbacks_of(content: Mapping[str, Any]) -> List[Dict[str, Any]]:
     return [{"type": callback} if isinstance(callback, str) else callback for callback in found]
 
 
+def _taking_part(content: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    return [callback for callback in callbacks_of(content) if callback.get("type") not in _ONLOOKERS]
+
+
 def essence(content: Any, key: str = "") -> Any:
     """What of a configuration makes a training what it is, wherever its data and biLM lie and whoever looks on."""
     if isinstance(content, Mapping):
         left = {name: value for name, value in content.items() if name not in (*SEEDS, "checkpointer", "cache")}
         if "callbacks" in left:
-            left["callbacks"] = [one for one in callbacks_of({"trainer": left}) if one.get("type") not in _ONLOOKERS]
+            left["callbacks"] = _taking_part({"trainer": left})
         return {name: essence(value, name) for name, value in left.items() if (name, value) != ("callbacks", [])}
     if isinstance(content, list):
         return [essence(value) for value in content]
@@ -164,7 +168,7 @@ def fingerprint(config: Path, variables: Mapping[str, str]) -> str:
 def fingerprint_of(content: Mapping[str, Any]) -> str:
     """As `fingerprint`, of an experiment that was evaluated by `without_places`."""
     named = {key: value for key, value in content.items() if key not in SEEDS}
-    others = [callback for callback in callbacks_of(content) if callback.get("type") not in _ONLOOKERS]
+    others = _taking_part(content)
     if "trainer" in named:
         trainer = {key: value for key, value in named["trainer"].items() if key != "callbacks"}
         named["trainer"] = {**trainer, "callbacks": others} if others else trainer

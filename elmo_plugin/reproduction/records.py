@@ -60,17 +60,16 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
             _check_configuration(job.run)
             texts = _scored(job)
             record = json.loads(texts.get(outcome.RECORD, "{}"))
-            run = _as_recorded(job.run, record.get("command", ""))
-            copies[copy] = (_public(run, plan.folder), texts)
+            public = _public(_as_recorded(job.run, record.get("command", "")), plan.folder)
+            if outcome.RECORD in texts:
+                texts[outcome.RECORD] = json.dumps({**record, "command": public.command_line()}, indent=2)
+            copies[copy] = (public, texts)
     for copy, (public, texts) in copies.items():
         part = copy.with_name(f"{copy.name}.copy")
         if part.exists():
             shutil.rmtree(part)
         part.mkdir(parents=True)
         recovery.configure(part, public.config, public.variables, public.changes())
-        if outcome.RECORD in texts:
-            record = {**json.loads(texts[outcome.RECORD]), "command": public.command_line()}
-            texts[outcome.RECORD] = json.dumps(record, indent=2)
         for name, text in texts.items():
             (part / name).write_text(text, encoding="utf-8")
         if copy.exists():

@@ -12,12 +12,13 @@ from elmo_plugin.formats import pretrained
 from elmo_plugin.reproduction import pictures, sheet
 from elmo_plugin.reproduction.cells import check_tasks
 from elmo_plugin.reproduction.layer_sheet import layer_sheet
+from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.planning import Request
 from elmo_plugin.reproduction.results import Row, collect
 from elmo_plugin.reproduction.score_sheet import score_sheet
 from elmo_plugin.reproduction.sheet import Sheet
 from elmo_plugin.reproduction.tuning_sheet import TuningRow, collect_tunings, tuning_sheet
-from elmo_plugin.reproduction.tunings import TABLE
+from elmo_plugin.reproduction.tunings import TABLE, TuningPlan
 
 #: of one table
 Rows = Union[List[Row], List[TuningRow]]
@@ -40,10 +41,9 @@ def rows_of(request: Request, tasks: Optional[Sequence[str]] = None) -> Rows:
 
     `CellError` where there is no such table, or it does not have one of the tasks; `EngineError` about the biLM.
     """
-    check_tasks(request.table, tasks, [task for task, _ in request.plan(None, None).experiments()])
-    if request.table == TABLE:
-        return collect_tunings(request.tuning_plan(None, None))
-    return collect(request.cell_plan(None, None))
+    plan = request.plan(None, None)
+    check_tasks(request.table, tasks, [task for task, _ in plan.experiments()])
+    return collect_tunings(plan) if isinstance(plan, TuningPlan) else collect(cast(Plan, plan))
 
 
 def report(request: Request, rows: Rows, console: Console, tasks: Optional[Sequence[str]] = None) -> List[Path]:
