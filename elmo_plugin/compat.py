@@ -2,8 +2,8 @@
 Let AllenNLP 2.10.1 work on the Python, PyTorch and libraries of today.
 
 `elmo_plugin` calls `apply()` before it imports any component. Each patch says what it cures and where that occurs; on
-versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing. One cures a fault of AllenNLP
-itself, which makes results wrong quietly.
+versions where it does not, such as AllenNLP's own stack of 2022, it changes nothing. Two cure faults of AllenNLP
+itself: one makes results wrong quietly, one makes them depend on the file system.
 
 What happens before any plugin is loaded is out of reach for the `allennlp` program: it imports `allennlp_models` first,
 whose import asks for NLTK data and warns about pkg_resources. `elmo-plugin` (or `python -m elmo_plugin`) is the same
@@ -17,7 +17,7 @@ import logging
 import re
 import sys
 import warnings
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 import numpy
 import torch
@@ -195,6 +195,26 @@ def explain_missing_spacy_model() -> None:
     _replace(util, "spacy_download", make)
 
 
+def sort_ontonotes_files() -> None:
+    """
+    Read a folder of OntoNotes files in the order of their paths (readers `srl`, `ontonotes_ner` and others).
+
+    AllenNLP takes them in the order in which the file system lists them, so that the same seed trains on other batches
+    where the data have been copied. Occurs with every version.
+    """
+    if importlib.util.find_spec("allennlp_models") is None:
+        return
+    from allennlp_models.common.ontonotes import Ontonotes
+
+    def make(paths: Callable) -> Callable:
+        def in_order(file_path: str) -> Iterator[str]:
+            return iter(sorted(paths(file_path)))
+
+        return in_order
+
+    _replace(Ontonotes, "dataset_path_iterator", make)
+
+
 PATCHES: Tuple[Callable[[], None], ...] = (
     quiet_warnings,
     skip_nltk_download,
@@ -204,6 +224,7 @@ PATCHES: Tuple[Callable[[], None], ...] = (
     share_spawn_locks,
     drop_add_special_tokens,
     explain_missing_spacy_model,
+    sort_ontonotes_files,
 )
 
 
@@ -213,7 +234,8 @@ def _replace(owner: Any, name: str, make: Callable[[Callable], Callable]) -> Non
     if not getattr(original, "replaced_by_elmo_plugin", False):
         replacement = functools.wraps(original)(make(original))
         replacement.replaced_by_elmo_plugin = True  # type: ignore[attr-defined]
-        setattr(owner, name, replacement)
+        is_static = isinstance(inspect.getattr_static(owner, name), staticmethod)
+        setattr(owner, name, staticmethod(replacement) if is_static else replacement)
 
 
 def _version(text: str) -> Tuple[int, ...]:

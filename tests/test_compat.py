@@ -27,6 +27,7 @@ from allennlp.training.learning_rate_schedulers.pytorch_lr_schedulers import (  
 )
 from allennlp.training.moving_average import ExponentialMovingAverage, MovingAverage  # noqa: E402
 from allennlp.training.optimizers import SgdOptimizer  # noqa: E402
+from allennlp_models.common.ontonotes import Ontonotes  # noqa: E402
 from allennlp_models.tagging import Conll2003DatasetReader  # noqa: E402
 
 from elmo_plugin import compat  # noqa: E402
@@ -299,3 +300,27 @@ def test_the_advice_on_spacy_works() -> None:
     tokens = Tokenizer.from_params(Params(advice)).tokenize("Don't panic.")
 
     assert [token.text for token in tokens] == ["Do", "n't", "panic", "."]
+
+
+@pytest.mark.parametrize("from_last", [False, True])
+def test_ontonotes_files_are_read_in_the_order_of_their_paths(
+    from_last: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the order in which the file system lists them."""
+    paths = [tmp_path / name for name in ("a.gold_conll", "a/b.gold_conll", "a/c.gold_conll", "b/a.gold_conll")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    walk = os.walk
+
+    def listing(top: str) -> Iterator[tuple]:
+        for root, folders, files in sorted(walk(top), reverse=from_last):
+            yield root, folders, sorted(files, reverse=from_last)
+
+    monkeypatch.setattr("os.walk", listing)
+    compat.sort_ontonotes_files()
+    ontonotes = Ontonotes()
+
+    assert list(ontonotes.dataset_path_iterator(str(tmp_path))) == sorted(map(str, paths))
+    unsorted = list(Ontonotes.dataset_path_iterator.__wrapped__(str(tmp_path)))  # type: ignore[attr-defined]
+    assert (unsorted == sorted(map(str, paths))) is not from_last
