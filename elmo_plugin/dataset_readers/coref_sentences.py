@@ -2,7 +2,6 @@
 
 import random
 import re
-from collections import deque
 from copy import deepcopy
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
@@ -14,6 +13,7 @@ from allennlp_models.coref.dataset_readers.conll import ConllCorefReader
 from allennlp_models.coref.util import _normalize_word
 from overrides import overrides
 
+from elmo_plugin.adapters.conll_files import fault_at_end
 from elmo_plugin.adapters.patterns import matching
 
 Clusters = List[List[Tuple[int, int]]]
@@ -59,7 +59,9 @@ class CorefSentencesReader(ConllCorefReader):
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
         for path in matching(file_path) or [file_path]:
-            _check_end(path)
+            fault = fault_at_end(path)
+            if fault is not None:
+                raise ConfigurationError(f"{path}: {fault}.")
             documents = 0
             for document in _Parser(path).dataset_document_iterator(path):
                 documents += 1
@@ -185,20 +187,6 @@ class _Parser(Ontonotes):
                 "the file."
             )
         return sentence
-
-
-def _check_end(path: str) -> None:
-    """Refuse a file that ends within a sentence, which AllenNLP's parser would leave out, and one that is not text."""
-    with open(path, encoding="utf-8") as lines:
-        try:
-            last = "".join(deque(lines, maxlen=1)).strip()
-        except UnicodeDecodeError as error:
-            raise ConfigurationError(f"{path}: {error}; expected text in UTF-8.") from error
-    if last and not last.startswith("#"):
-        raise ConfigurationError(
-            f'{path}: the last line is {last!r}, expected an empty one or "#end document" behind the last sentence. '
-            "Complete the file if it was cut off, else append a line."
-        )
 
 
 def _check_document(path: str, document: List[OntonotesSentence]) -> None:

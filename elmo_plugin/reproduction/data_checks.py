@@ -1,9 +1,10 @@
 """Data that AllenNLP's readers would take, or leave out, without a word."""
 
 import json
-from collections import deque
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List
+
+from elmo_plugin.adapters.conll_files import fault_at_end
 
 _CONLL = "*gold_conll"
 
@@ -27,10 +28,9 @@ def _semantic_roles(path: Path) -> Iterator[str]:
     if not files:
         yield f"{path} (no file {_CONLL} in it)"
     for file in files:
-        with file.open(encoding="utf-8") as lines:
-            last = "".join(deque(lines, maxlen=1)).strip()
-        if last and not last.startswith("#"):
-            yield f"{file} (ends within a sentence, expected an empty line behind it: complete it, or append one)"
+        fault = fault_at_end(file)
+        if fault is not None:
+            yield f"{file} ({fault})"
 
 
 def _questions(path: Path) -> Iterator[str]:

@@ -56,7 +56,7 @@ def test_files_of_semantic_roles(tmp_path: Path) -> None:
     for name, text in (("a", "x 0\n\n"), ("b", "x 0\n#end document\n"), ("c", "x 0\n")):
         (tmp_path / "part" / f"{name}.v4_gold_conll").write_text(text)
     (said,) = unsound("srl", tmp_path)
-    assert said.startswith(f"{tmp_path}/part/c.v4_gold_conll (ends within a sentence")
+    assert said.startswith(f"{tmp_path}/part/c.v4_gold_conll (the last line is 'x 0', expected an empty one")
 
 
 def test_other_tasks_are_left_to_their_readers(tmp_path: Path) -> None:
