@@ -5,13 +5,12 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Iterator, List
+from typing import TYPE_CHECKING, Dict, Iterator, List
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
 
 if TYPE_CHECKING:
-    from elmo_plugin.reproduction.jobs import TablePlan
     from elmo_plugin.reproduction.planning import Request
 
 EXPERIMENTS = Path("experiments")
@@ -119,23 +118,25 @@ def _told() -> Iterator[None]:
         sys.exit(str(error))
 
 
-def _stop_where_something_is_missing(request: "Request", plan: "TablePlan") -> None:
-    with _told():
-        request.check_bilm()
-    missing = request.missing(plan)
-    if missing:
-        sys.exit(missing)
-
-
 def check_from_args(args: argparse.Namespace) -> None:
-    """List the experiments, or report what is missing; the exit code is 1 where there is any."""
+    """Say of each task what it reads and where it is; the exit code is 1 where something is missing."""
     with _told():
         request = request_of(args)
         plan = request.plan(None, args.tasks)
-    _stop_where_something_is_missing(request, plan)
-    print(f"all data of {len(plan.experiments())} experiments are there, or public:")
-    for _, config in plan.experiments():
-        print(f"  {config}")
+        request.check_bilm()
+    needs = request.needs(plan)
+    by_task: Dict[str, List[str]] = {}
+    for task, config in plan.experiments():
+        by_task.setdefault(task, []).append(config.as_posix())
+    for task, configs in by_task.items():
+        print(f"{task}: {'something is missing' if task in needs.missing else 'all is there'}")
+        for address in needs.fetched.get(task, ()):
+            print(f"  fetched when a training needs it: {address}")
+        for name in configs:
+            print(f"  {name}")
+    missing = request.missing(needs)
+    if missing:
+        sys.exit(missing)
 
 
 def run_from_args(args: argparse.Namespace) -> None:
@@ -147,7 +148,10 @@ def run_from_args(args: argparse.Namespace) -> None:
     with _told():
         request = request_of(args)
         plan = request.plan(range(1, args.seeds + 1), args.tasks, args.cache)
-    _stop_where_something_is_missing(request, plan)
+        request.check_bilm()
+    missing = request.missing(request.needs(plan, all_of_it=False))
+    if missing:
+        sys.exit(missing)
     failures = run_missing(plan.jobs(), print)
     show_from_args(args)
     if failures:

@@ -1,12 +1,15 @@
-"""Data that AllenNLP's readers would take, or leave out, without a word."""
+"""Data that AllenNLP's readers would take, or leave out, without a word, or refuse without a place."""
 
 import json
 from pathlib import Path
 from typing import Callable, Dict, Iterator, List
 
 from elmo_plugin.adapters.conll_files import fault_at_end
+from elmo_plugin.dataset_readers.sst_phrases import LABELS
 
 _CONLL = "*gold_conll"
+#: characters of a wrong line
+_SHOWN = 60
 
 
 def unsound(task: str, path: Path) -> List[str]:
@@ -16,8 +19,13 @@ def unsound(task: str, path: Path) -> List[str]:
     # Parameters
 
     task : "squad": answers have to be where they are said to be. "srl": there have to be files, and AllenNLP's reader
-        leaves out a sentence that a file ends within. Others are checked by their readers.
+        leaves out a sentence that a file ends within. "ner", "snli", "sst": each line has to be one of the format.
+        "coref" is checked by its reader.
     path : a file or a folder that is there.
+
+    # Returns
+
+    Each file with what is wrong with it; of wrong lines, how many there are, and the first.
     """
     check = _CHECKS.get(task)
     return [] if check is None else list(check(path))
@@ -31,6 +39,64 @@ def _semantic_roles(path: Path) -> Iterator[str]:
         fault = fault_at_end(file)
         if fault is not None:
             yield f"{file} ({fault})"
+
+
+def unsound_vectors(path: Path, width: int) -> List[str]:
+    """Say that a file does not begin with a word and its vector: AllenNLP passes over lines that are no vector."""
+    from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
+
+    try:
+        with EmbeddingsTextFile(str(path)) as lines:
+            fields = next(lines).rstrip().split(" ")
+        found = [float(field) for field in fields[1:]]
+    except (ValueError, StopIteration) as error:
+        return [f"{path} (word vectors expected, a word and {width} numbers a line: {error!r})"]
+    return [] if len(found) == width else [f"{path} (vectors of {len(found)} numbers, expected {width})"]
+
+
+def _lines(form: str, is_right: Callable[[str], bool]) -> Callable[[Path], Iterator[str]]:
+    """Make a check of a file whose lines, but for empty ones, all have a form."""
+
+    def check(path: Path) -> Iterator[str]:
+        wrong = []
+        try:
+            with path.open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, start=1):
+                    if not line.isspace() and not is_right(line):
+                        wrong.append((number, line.strip()))
+        except UnicodeDecodeError as error:
+            yield f"{path} ({error}; expected text in UTF-8)"
+            return
+        if wrong:
+            number, line = wrong[0]
+            shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+            count = "1 line is" if len(wrong) == 1 else f"{len(wrong):,} lines are"
+            yield f"{path} ({count} not {form}; line {number:,}: {shown!r})"
+
+    return check
+
+
+def _is_word_with_tags(line: str) -> bool:
+    fields = line.split()
+    return len(fields) == 4 or fields[0] == "-DOCSTART-"
+
+
+def _is_pair(line: str) -> bool:
+    try:
+        pair = json.loads(line)
+        return all(isinstance(pair[key], str) for key in ("gold_label", "sentence1", "sentence2"))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_tree(line: str) -> bool:
+    from nltk.tree import Tree
+
+    try:
+        tree = Tree.fromstring(line)
+        return all(node.label() in LABELS for node in tree.subtrees())
+    except ValueError:
+        return False
 
 
 def _questions(path: Path) -> Iterator[str]:
@@ -59,4 +125,10 @@ def _misplaced(paragraph: Dict[str, object]) -> Iterator[str]:
                 break
 
 
-_CHECKS: Dict[str, Callable[[Path], Iterator[str]]] = {"squad": _questions, "srl": _semantic_roles}
+_CHECKS: Dict[str, Callable[[Path], Iterator[str]]] = {
+    "squad": _questions,
+    "srl": _semantic_roles,
+    "ner": _lines("a word with three tags", _is_word_with_tags),
+    "snli": _lines("JSON with gold_label, sentence1 and sentence2", _is_pair),
+    "sst": _lines("a tree with the labels 0 to 4", _is_tree),
+}

@@ -1,6 +1,8 @@
 """What the experiments read, whether it is there, and where to get it."""
 
+import shlex
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence, Tuple
 
@@ -8,8 +10,8 @@ from elmo_plugin.adapters.patterns import matching
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
 from elmo_plugin.reproduction.cells import resolve
-from elmo_plugin.reproduction.data_checks import unsound
-from elmo_plugin.reproduction.named import DATA, WEIGHTS, kind_of, named_in
+from elmo_plugin.reproduction.data_checks import unsound, unsound_vectors
+from elmo_plugin.reproduction.named import DATA, WEIGHTS, kind_of, named_in, vectors_in
 
 #: for each task at the paper's scale: where its data come from
 SOURCES: Dict[str, str] = {
@@ -39,28 +41,86 @@ SOURCES: Dict[str, str] = {
         "the biLM is tuned on trees from SST_DATA: train.txt, dev.txt and test.txt."
     ),
 }
-SMALL = (
-    "The small scale reads open data that do not come with this repository: docs/experiments.md lists their sources. "
-    "Its word vectors are made by: allennlp elmo-tables vectors."
+#: and of the small scale
+_OPEN = (
+    "These are open data, which do not come with this repository: docs/data.md says where from and how they are cut."
 )
 
 
-def _missing(named: Sequence[Tuple[str, str]]) -> List[str]:
-    """The files and folders that are not there, or empty."""
-    found = {path: found_at(path) for _, path in named}
-    empty = {f"{file} (empty)" for files in found.values() for file in files if not _holds(file)}
-    return sorted([*(path for path, files in found.items() if not files), *empty])
+@dataclass(frozen=True)
+class Needs:
+    """
+    What some experiments read and run.
+
+    # Parameters
+
+    missing : by task what is not there, or would be taken by readers though it is wrong; nothing where all is sound.
+    fetched : by task the addresses that are fetched from when a training needs them.
+    vectors : those of the word vectors that are not there.
+    """
+
+    missing: Mapping[str, Sequence[str]]
+    fetched: Mapping[str, Sequence[str]]
+    vectors: Sequence[str] = ()
 
 
-def _named(config: Path, variables: Mapping[str, str]) -> List[Tuple[str, str]]:
-    """The paths of an experiment, each with its kind, but for those of biLMs; addresses are not looked at."""
-    named = [(key, name) for key, name in named_in(resolve(config, variables)) if key != WEIGHTS and "://" not in name]
-    return [(kind_of(key), path) for key, name in named for path in expand(parse(name).file)]
+def needs_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, str]) -> Needs:
+    """
+    Look for what experiments, each with its task, read and run.
+
+    # Parameters
+
+    variables : of the experiments.
+    """
+    missing: Dict[str, Dict[str, None]] = {}
+    fetched: Dict[str, Dict[str, None]] = {}
+    data: Dict[Tuple[str, Path], None] = {}
+    vectors: Dict[Tuple[str, str, int], None] = {}
+    for task, config in experiments:
+        content = resolve(config, variables)
+        missing.setdefault(task, {}).update(dict.fromkeys(missing_programs(task)))
+        fetched.setdefault(task, {})
+        # Who reads a biLM says what is wrong with it.
+        named = [(key, name) for key, name in named_in(content) if key != WEIGHTS]
+        fetched[task].update(dict.fromkeys(name for _, name in named if _is_address(name)))
+        for key, path in ((key, path) for key, name in named if not _is_address(name) for path in _paths(name)):
+            missing[task].update(dict.fromkeys(_absent(path)))
+            if kind_of(key) == DATA:
+                data.update(dict.fromkeys((task, file) for file in found_at(path)))
+        own = [(task, path, width) for path, width in vectors_in(content) if not _is_address(path)]
+        vectors.update(dict.fromkeys(own))
+    for task, file in data:
+        if _holds(file):
+            missing[task].update(dict.fromkeys(unsound(task, file)))
+    for task, path, width in vectors:
+        for file in filter(_holds, found_at(path)):
+            missing[task].update(dict.fromkeys(unsound_vectors(file, width)))
+    absent = {path: None for _, path, _ in vectors if _absent(path)}
+    return Needs(
+        {task: list(names) for task, names in missing.items() if names},
+        {task: list(names) for task, names in fetched.items() if names},
+        list(absent),
+    )
+
+
+def _is_address(name: str) -> bool:
+    return "://" in name
+
+
+def _paths(name: str) -> List[str]:
+    """Of the files that the readers `joined` and `slice` find behind a name, and of others that behind itself."""
+    return expand(parse(name).file)
 
 
 def found_at(path: str) -> List[Path]:
     """The files and folders behind a path or a pattern."""
     return [Path(name) for name in matching(path)]
+
+
+def _absent(path: str) -> List[str]:
+    """What of a path or a pattern is not there, or empty."""
+    found = found_at(path)
+    return [f"{file} (empty)" for file in found if not _holds(file)] if found else [path]
 
 
 def _holds(path: Path) -> bool:
@@ -73,27 +133,29 @@ def missing_programs(task: str) -> List[str]:
     return [] if is_there else ["the program perl, which runs the official script srl-eval.pl"]
 
 
-def missing_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, str]) -> Dict[str, List[str]]:
+def report(needs: Needs, scale: str, folder: str) -> str:
     """
-    Name what experiments, each with its task, read or run that is not there, or that readers would take though it is
-    wrong: by task, each once.
+    Set what is missing in one message, what several tasks miss once; empty where nothing is.
+
+    # Parameters
+
+    folder : of all data sets, as it was given.
     """
-    problems: Dict[str, Dict[str, None]] = {}
-    data: Dict[Tuple[str, Path], None] = {}
-    for task, config in experiments:
-        named = _named(config, variables)
-        problems.setdefault(task, {}).update(dict.fromkeys(missing_programs(task) + _missing(named)))
-        data.update(dict.fromkeys((task, file) for kind, path in named if kind == DATA for file in found_at(path)))
-    for task, file in data:
-        if _holds(file):
-            problems[task].update(dict.fromkeys(unsound(task, file)))
-    return {task: list(names) for task, names in problems.items() if names}
-
-
-def report(problems: Mapping[str, Sequence[str]], scale: str) -> str:
-    """Set what is missing, by task, in one message."""
+    tasks_of: Dict[str, List[str]] = {}
+    for task, names in needs.missing.items():
+        for name in names:
+            tasks_of.setdefault(name, []).append(task)
+    groups: Dict[Tuple[str, ...], List[str]] = {}
+    for name, tasks in tasks_of.items():
+        groups.setdefault(tuple(tasks), []).append(name)
     lines: List[str] = []
-    for task, paths in problems.items():
-        lines += [f"{task}: missing", *(f"  {path}" for path in paths)]
-        lines += [f"  {SOURCES[task]}"] if scale == "paper" else []
-    return "\n".join([*lines, SMALL] if problems and scale == "small" else lines)
+    for group, names in groups.items():
+        lines += [f"{', '.join(group)}: missing", *(f"  {name}" for name in sorted(names))]
+    if scale == "paper":
+        lines += [f"{task}: {SOURCES[task]}" for task in needs.missing]
+    elif any(name not in needs.vectors for name in tasks_of):
+        lines.append(f"{_OPEN} Their folder is {folder!r}; --data names another one.")
+    for path in needs.vectors if scale == "small" else ():
+        corpus = shlex.quote(f"{folder}/lm/train-*.txt.gz")
+        lines.append(f"The word vectors are made by: allennlp elmo-tables vectors {corpus} -o {shlex.quote(path)}")
+    return "\n".join(lines)

@@ -17,6 +17,15 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
         yield key, value
 
 
+def vectors_in(value: Any) -> Iterator[Tuple[str, int]]:
+    """Yield the word vectors that a configuration names, with how many numbers each has."""
+    if isinstance(value, dict):
+        if isinstance(value.get(WORD_VECTORS), str):
+            yield value[WORD_VECTORS], value["embedding_dim"]
+        for inner in value.values():
+            yield from vectors_in(inner)
+
+
 def kind_of(key: str) -> str:
     """What a key names: "data", "word vectors" or "biLM"."""
     return _KINDS.get(key, DATA)

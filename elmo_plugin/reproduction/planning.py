@@ -124,7 +124,24 @@ class Request:
         if self._has_tunings:
             tunings.check_bilm(self.bilm)
 
-    def missing(self, plan: TablePlan) -> str:
-        """Say which data and programs of a plan are not there, and where to get them; empty where all are."""
-        problems = data_sets.missing_of(plan.experiments(), plan.variables)
-        return data_sets.report(problems, self.scale) if problems else ""
+    def needs(self, plan: TablePlan, all_of_it: bool = True) -> data_sets.Needs:
+        """
+        Look for what a plan reads and runs.
+
+        # Parameters
+
+        all_of_it : also what is needed by trainings that are done.
+        """
+        experiments = plan.experiments()
+        if not all_of_it:
+            jobs = plan.jobs()
+            left = [job for job in jobs if not job.is_done]
+            # One that is needed may have to be done again: its weights may be gone.
+            needed = {job.needs for job in left}
+            coming = {job.run.config for job in [*left, *(job for job in jobs if job.run.folder in needed)]}
+            experiments = [(task, config) for task, config in experiments if config in coming]
+        return data_sets.needs_of(experiments, plan.variables)
+
+    def missing(self, needs: data_sets.Needs) -> str:
+        """Say what is not there, and where to get it; empty where all is."""
+        return data_sets.report(needs, self.scale, self.data)

@@ -1,12 +1,18 @@
 """Data that AllenNLP's readers would take, or leave out, without a word."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
 
-from elmo_plugin.reproduction.data_checks import unsound
+pytest.importorskip("allennlp")
+
+from hypothesis import given, strategies
+
+from elmo_plugin.reproduction.data_checks import unsound, unsound_vectors
+from tests import task_data
 
 CONTEXT = "The cat saw Ann."
 
@@ -59,5 +65,74 @@ def test_files_of_semantic_roles(tmp_path: Path) -> None:
     assert said.startswith(f"{tmp_path}/part/c.v4_gold_conll (the last line is 'x 0', expected an empty one")
 
 
-def test_other_tasks_are_left_to_their_readers(tmp_path: Path) -> None:
-    assert unsound("ner", tmp_path) == []
+@pytest.mark.parametrize(
+    ("task", "right", "wrong", "form"),
+    [
+        ("ner", "-DOCSTART- -X- O O\n\nBonn NNP I-NP I-LOC\n \n", "Bonn I-LOC", "a word with three tags"),
+        ("ner", "-DOCSTART-\n\nBonn NNP I-NP I-LOC", "New York NNP I-NP I-LOC", "a word with three tags"),
+        ("snli", task_data.snli(), '{"sentence1": "a"}', "JSON with gold_label, sentence1 and sentence2"),
+        ("snli", task_data.snli(), "[1]", "JSON with gold_label, sentence1 and sentence2"),
+        ("snli", task_data.snli(), '{"sentence1": "a", "sen', "JSON with gold_label, sentence1 and sentence2"),
+        ("sst", task_data.TREES, "(3 (2 fun)", "a tree with the labels 0 to 4"),
+        ("sst", task_data.TREES, "(3 (5 fun))", "a tree with the labels 0 to 4"),
+        ("sst", task_data.TREES, "fun", "a tree with the labels 0 to 4"),
+    ],
+)
+def test_lines_of_another_form(task: str, right: str, wrong: str, form: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text(right)
+    assert unsound(task, path) == []
+
+    path.write_text(f"{right}\n{wrong}\n")
+    number = len(f"{right}\n".splitlines()) + 1
+    assert unsound(task, path) == [f"{path} (1 line is not {form}; line {number}: {wrong!r})"]
+    path.write_text(f"{wrong}\n{right}\n{wrong}\n{'x' * 100}\n")
+    assert unsound(task, path) == [f"{path} (3 lines are not {form}; line 1: {wrong!r})"]
+    path.write_bytes(right.encode() + b"\xff\n")
+    (said,) = unsound(task, path)
+    assert said.endswith("expected text in UTF-8)")
+
+
+def test_a_long_line_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("x" * 100)
+
+    (said,) = unsound("ner", path)
+    assert said.endswith(f"line 1: {'x' * 60 + '...'!r})")
+
+
+# AllenNLP leaves a file open that it refuses.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@given(strategies.text())
+def test_no_text_is_too_strange(tmp_path_factory: pytest.TempPathFactory, lines: str) -> None:
+    path = tmp_path_factory.mktemp("strange") / "a"
+    path.write_bytes(lines.encode("utf-8", "surrogatepass"))
+
+    for task in ("ner", "snli", "squad", "srl", "sst"):
+        assert all(said.startswith(str(path)) for said in unsound(task, path))
+    assert all(said.startswith(str(path)) for said in unsound_vectors(path, 3))
+
+
+# AllenNLP leaves a file open that it refuses.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_word_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    for right in ("cat 1 2 3\n", "2 3\ncat 1 2 3\n"):  # the second one has a header
+        path.write_text(right)
+        assert unsound_vectors(path, 3) == []
+        assert unsound_vectors(path, 100) == [f"{path} (vectors of 3 numbers, expected 100)"]
+
+    for wrong in ("# Data\n", "cat 1 2 x\n", "\n", ""):
+        path.write_text(wrong)
+        assert [said.partition(" (")[0] for said in unsound_vectors(path, 3)] == [str(path)]
+
+
+def test_packed_word_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt.gz"
+    path.write_bytes(gzip.compress(b"cat 1 2 3\n"))
+
+    assert unsound_vectors(path, 3) == []
+
+
+def test_coreference_is_left_to_its_reader(tmp_path: Path) -> None:
+    assert unsound("coref", tmp_path) == []

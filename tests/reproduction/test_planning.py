@@ -1,5 +1,6 @@
 """From what is asked for to what is to be run."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.planning import Request
 from elmo_plugin.reproduction.tunings import TuningPlan
 from tests import task_data, tiny
+from tests.reproduction.runs import leave_result
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
 
@@ -99,8 +101,47 @@ def test_a_bilm_without_a_softmax_is_refused_where_it_is_to_be_tuned(request_, t
 
 def test_what_is_missing(request_, tmp_path):
     plan = request_.plan(None, ["ner", "sst"])
-    assert request_.missing(plan) == ""
+    assert request_.missing(request_.needs(plan)) == ""
 
     (tmp_path / "ner" / "wikigold" / "dev.txt").unlink()
-    said = request_.missing(plan)
-    assert said.startswith(f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt\nThe small scale reads")
+    said = request_.missing(request_.needs(plan))
+    assert said.startswith(f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt\nThese are open data")
+    assert repr(str(tmp_path)) in said and "vectors" not in said
+
+
+def test_word_vectors_that_are_missing_are_made_by_a_command(request_, tmp_path):
+    (tmp_path / "vectors.txt").unlink()
+    said = request_.missing(request_.needs(request_.plan(None, ["ner", "sst"])))
+
+    made = f"allennlp elmo-tables vectors '{tmp_path}/lm/train-*.txt.gz' -o {tmp_path}/vectors.txt"
+    assert said == f"ner, sst: missing\n  {tmp_path}/vectors.txt\nThe word vectors are made by: {made}"
+
+
+def test_what_is_done_needs_no_data(request_, tmp_path):
+    request_ = replace(request_, tuned=["sst"], trees=str(tmp_path / "trees"))
+    plan = request_.plan([1], ["ner", "sst"])
+    jobs = {job.run.name: job for job in plan.jobs()}
+    for name, job in jobs.items():
+        if "sst" in name:
+            leave_result(job.run.folder, 0.5)
+            for leaf in job.leaves:
+                leaf.write_text("{}")
+    shutil.rmtree(tmp_path / "sst")
+
+    assert not request_.needs(plan, all_of_it=False).missing
+    assert set(request_.needs(plan).missing) == {"sst"}
+
+    # The biLM may have to be tuned again for a model that is not there, and reads the trees.
+    shutil.rmtree(jobs["table1/sst_elmo, tuned, seed 1"].run.folder)
+    of_sst = request_.needs(plan, all_of_it=False).missing["sst"]
+    assert f"{tmp_path}/sst/test.txt" in of_sst and f"{tmp_path}/trees/train.txt" in of_sst
+
+
+def test_what_is_fetched_is_named_by_its_address(request_):
+    needs = replace(request_, scale="paper", bilm="builtin").needs(request_.plan(None, ["ner"]))
+    assert not needs.fetched
+
+    of_paper = replace(request_, scale="paper")
+    fetched = of_paper.needs(of_paper.plan(None, ["ner", "sst"])).fetched
+    names = {address.rsplit("/", 1)[1] for address in fetched["sst"]}
+    assert set(fetched) == {"sst"} and names == {"train.txt", "dev.txt", "test.txt", "glove.840B.300d.txt.gz"}
