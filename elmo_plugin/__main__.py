@@ -1,13 +1,22 @@
 """The `allennlp` program with this plugin loaded first: `elmo-plugin train ...`, `python -m elmo_plugin train ...`."""
 
+import sys
+
 import elmo_plugin  # noqa: F401  applies compat before AllenNLP imports what that cures
+
+#: what a shell makes of a program that is interrupted
+_INTERRUPTED = 130
 
 
 def run() -> None:
     """Run `allennlp` with the arguments of this process."""
     from allennlp.__main__ import run as run_allennlp
 
-    run_allennlp()
+    try:
+        run_allennlp()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+from elmo_plugin.callbacks.elmo_epochs import ElmoEpochs  # noqa: F401
 from elmo_plugin.callbacks.elmo_export import ElmoExport  # noqa: F401
 from elmo_plugin.callbacks.elmo_fast_forward import ElmoFastForward  # noqa: F401
 from elmo_plugin.callbacks.elmo_layer_weights import ElmoLayerWeights  # noqa: F401

@@ -152,7 +152,10 @@ def run_from_args(args: argparse.Namespace) -> None:
     missing = request.missing(request.needs(plan, all_of_it=False))
     if missing:
         sys.exit(missing)
-    failures = run_missing(plan.jobs(), print)
+    try:
+        failures = run_missing(plan.jobs(), print)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: what is finished is kept, and the same command goes on with the rest")
     show_from_args(args)
     if failures:
         sys.exit("failed:\n" + "\n".join(failures))

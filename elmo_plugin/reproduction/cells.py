@@ -22,7 +22,14 @@ PLACES = ("DATA", "SST_DATA", "VECTORS")
 #: where the cells of a table are that has some, or all, from another one
 _FOLDERS = {"figure1": ("figure1", "table1"), "figure2": ("table1",)}
 #: callbacks that change no number of a training
-_ONLOOKERS = ("elmo_export", "elmo_fast_forward", "elmo_layer_weights", "elmo_progress", "elmo_resume")
+_ONLOOKERS = (
+    "elmo_epochs",
+    "elmo_export",
+    "elmo_fast_forward",
+    "elmo_layer_weights",
+    "elmo_progress",
+    "elmo_resume",
+)
 _PERCENT = re.compile(r", (\d+(?:\.\d+)?) % of the training data: ")
 _PAPER = re.compile(r": (test|development) (.+?) (\d+\.\d+)(?: ± (\d+\.\d+))?\.$")
 

@@ -12,14 +12,15 @@ CONFIGURATION = "config.json"
 
 def kept(callbacks: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     """
-    Return the overrides of a configuration whose training may be killed at any time and goes on.
+    Return the overrides of a configuration whose training may be killed at any time, goes on, and says how far it is.
 
     # Parameters
 
-    callbacks : others, which the training has beside the one that this needs: these take the place of the
+    callbacks : others, which the training has beside those that this needs: these take the place of the
         configuration's own.
     """
-    return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: added(callbacks, "elmo_resume")}
+    # The durations that `elmo_epochs` prints are those that `elmo_resume` has corrected.
+    return {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: added(added(callbacks, "elmo_resume"), "elmo_epochs")}
 
 
 def added(callbacks: Sequence[Dict[str, Any]], name: str) -> List[Dict[str, Any]]:

@@ -102,4 +102,5 @@ def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:
     coming = [seconds.get(run.config, known) for run in ahead if not outcome.is_evaluated(run.folder)]
     total = sum(sum(values) / len(values) for values in coming)
     minutes = round(total / 60)
-    return f", about {minutes // 60}:{minutes % 60:02} hours left"
+    left = f"{minutes // 60}:{minutes % 60:02} hours" if minutes >= 60 else f"{minutes} minutes"
+    return f", about {left} left"

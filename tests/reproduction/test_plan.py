@@ -24,9 +24,9 @@ def test_cache_and_record_of_layers_are_for_elmo_alone(tmp_path):
     with_cache = plan(tmp_path, cache=tmp_path / "cache")
     overrides = {cell.variant: with_cache.runs_of(cell)[0].overrides for cell in with_cache.cells}
 
-    resumable = {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [{"type": "elmo_resume"}]}
+    resumable = {CHECKPOINTER_KEY: {"type": "elmo"}, CALLBACKS_KEY: [{"type": "elmo_resume"}, {"type": "elmo_epochs"}]}
     assert overrides.pop("baseline") == resumable
-    with_layers = [{"type": "elmo_layer_weights"}, {"type": "elmo_resume"}]
+    with_layers = [{"type": "elmo_layer_weights"}, {"type": "elmo_resume"}, {"type": "elmo_epochs"}]
     expected = {**resumable, CACHE_KEY: str(tmp_path / "cache"), CALLBACKS_KEY: with_layers}
     assert all(value == expected for value in overrides.values())
 
@@ -52,8 +52,8 @@ def test_callbacks_of_a_cell_are_kept(tmp_path):
     changed = Plan(cells, (1,), VARIABLES, tmp_path)
     runs = [changed.runs_of(cell)[0] for cell in cells]
 
-    resume = {"type": "elmo_resume"}
-    expected = [[resume], [{"type": "elmo_progress"}, resume], [resume], [{"type": "mine"}, resume]]
+    added = [{"type": "elmo_resume"}, {"type": "elmo_epochs"}]
+    expected = [added, [{"type": "elmo_progress"}, *added], added, [{"type": "mine"}, *added]]
     assert [run.overrides[CALLBACKS_KEY] for run in runs] == expected
     *others, changing = [run.folder for run in runs]
     assert {plan(tmp_path).runs_of(plain)[0].folder} == set(others) and changing not in others

@@ -148,7 +148,7 @@ def test_what_is_left_takes_as_long_as_what_is_done(tmp_path):
     leave_result(baseline[0].folder, 0.5, seconds=600)
     leave_result(others[0][0].folder, 0.5, seconds=3000)
 
-    assert time_left([baseline[0], baseline[1]], runs) == ", about 0:10 hours left"
+    assert time_left([baseline[0], baseline[1]], runs) == ", about 10 minutes left"
     # 10 minutes, 50 minutes and four times 30
     assert time_left(runs, runs) == ", about 3:00 hours left"
 
@@ -202,6 +202,6 @@ def test_time_left_is_said(tmp_path, trained):
     assert said[0] == "3 trainings, 0 of them done"
     assert [line.split("\n")[0] for line in said if line.startswith("Training")] == [
         "Training 1 of 3: table3/snli_output, seed 1",
-        "Training 2 of 3: table3/snli_input, seed 1, about 0:02 hours left",
-        "Training 3 of 3: table3/snli_both, seed 1, about 0:01 hours left",
+        "Training 2 of 3: table3/snli_input, seed 1, about 2 minutes left",
+        "Training 3 of 3: table3/snli_both, seed 1, about 1 minutes left",
     ]
