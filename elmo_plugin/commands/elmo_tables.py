@@ -5,7 +5,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Dict, Iterator, List
+from typing import TYPE_CHECKING, Dict, Iterator, List, Optional, Sequence
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
@@ -38,14 +38,14 @@ class ElmoTables(Subcommand):
         export.add_argument("--to", type=Path, required=True, help="the folder that can then be the --runs of `show`")
         items = actions.add_parser("items", help="score each item by a trained model, for the test over items")
         items.add_argument("folder", type=Path, help="of a finished training")
-        items.add_argument("--split", choices=("test", "development"), default="test", help="default: %(default)s")
+        items.add_argument("--split", choices=("test", "development"), default="test", help="of the data")
         items.set_defaults(func=items_from_args)
         items.add_argument("--data", help="where the data of that part are by now (default: where they were)")
-        run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="train each cell N times (default: 1)")
+        run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="train each cell N times")
         run.add_argument("--cache", type=Path, help="keep the layers of the biLM in this folder, for all runs")
         vectors = actions.add_parser("vectors", help="train the word vectors of the small scale (needs gensim)")
         vectors.add_argument("corpus", help="the text: one tokenised sentence a line; files, a folder or a pattern")
-        vectors.add_argument("-o", "--output", type=Path, default=RUNS / "vectors.txt", help="default: %(default)s")
+        vectors.add_argument("-o", "--output", type=Path, default=RUNS / "vectors.txt", help="the file")
         vectors.set_defaults(func=vectors_from_args)
         return subparser
 
@@ -55,10 +55,10 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     from elmo_plugin.reproduction.cells import SCALES, TABLES
 
     parser.add_argument("table", choices=(*TABLES, tunings.TABLE))
-    parser.add_argument("--scale", choices=SCALES, default="small", help="default: small, for open data and two cores")
+    parser.add_argument("--scale", choices=SCALES, default="small", help="small: open data and two cores")
     parser.add_argument("--tasks", type=_names, help="separated by commas; default: all of the table")
     parser.add_argument(
-        "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets (default: data)"
+        "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets, else as in the variable DATA"
     )
     parser.add_argument(
         "--bilm", help="a biLM (default: builtin at the small scale, original, which is the paper's, at its own)"
@@ -68,10 +68,10 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
         type=_names,
         default=[],
         metavar="TASKS",
-        help="of these tasks: first tune the biLM on their text, as table 7 does (default: none)",
+        help="of these tasks: first tune the biLM on their text, as table 7 does",
     )
     parser.add_argument("--vectors", help=f"word vectors of the small scale (default: {RUNS}/vectors.txt)")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="where all runs and tables are")
 
 
 def request_of(args: argparse.Namespace) -> "Request":
@@ -156,22 +156,35 @@ def run_from_args(args: argparse.Namespace) -> None:
         failures = run_missing(plan.jobs(), print)
     except KeyboardInterrupt:
         sys.exit("interrupted: what is finished is kept, and the same command goes on with the rest")
-    show_from_args(args)
+    _show(request, args.tasks)
     if failures:
         sys.exit("failed:\n" + "\n".join(failures))
 
 
 def show_from_args(args: argparse.Namespace) -> None:
     """Print what there is, of all seeds, and write the whole table as Markdown, CSV, LaTeX and PNG."""
+    with _told():
+        request = request_of(args)
+        request.plan(None, args.tasks)
+    if not request.folder.is_dir():
+        sys.exit(
+            f"{request.folder}: no such folder, expected that of the trainings at this scale; --runs names its parent"
+        )
+    _show(request, args.tasks)
+    others = request.other_tunings()
+    if others:
+        print(f"there are biLMs tuned for {', '.join(others)}: --tuned shows what has them")
+
+
+def _show(request: "Request", tasks: Optional[Sequence[str]]) -> None:
     from rich.console import Console
 
     from elmo_plugin.reproduction.report import report, rows_of
 
     with _told():
-        request = request_of(args)
-        rows = rows_of(request, args.tasks)
+        rows = rows_of(request, tasks)
     try:
-        paths = report(request, rows, Console(), args.tasks)
+        paths = report(request, rows, Console(), tasks)
     except OSError as error:
         sys.exit(f"the table was not written: {error}")
     for path in paths:
@@ -190,18 +203,25 @@ def export_from_args(args: argparse.Namespace) -> None:
         copies = export(plan, args.to / args.scale)
     except (RecordsError, TrainingError, ItemsError, OSError) as error:
         sys.exit(str(error))
-    print(f"{len(copies)} trainings in {args.to / args.scale}")
+    if not copies:
+        sys.exit(
+            f"{args.runs / args.scale}: no training of this table is finished and scored there: nothing was copied"
+        )
+    print(f"{len(copies)} training{'' if len(copies) == 1 else 's'} in {args.to / args.scale}")
 
 
 def items_from_args(args: argparse.Namespace) -> None:
     """Score the items, and say what they come to."""
+    from allennlp.common.checks import ConfigurationError
+
+    from elmo_plugin.engine.errors import EngineError
     from elmo_plugin.reproduction.items import evaluate, path_of
     from elmo_plugin.reproduction.outcome import TrainingError
     from elmo_plugin.reproduction.recorder import ItemsError
 
     try:
         items = evaluate(args.folder, args.split, args.data)
-    except (ItemsError, TrainingError) as error:
+    except (ItemsError, TrainingError, ConfigurationError, EngineError, OSError) as error:
         sys.exit(str(error))
     path = path_of(args.folder, args.split)
     print(f"{len(items.numbers):,} items, {items.score} {100 * items.corpus_score():.1f}: {path}")
@@ -209,9 +229,10 @@ def items_from_args(args: argparse.Namespace) -> None:
 
 def vectors_from_args(args: argparse.Namespace) -> None:
     """Train and write word vectors."""
+    from elmo_plugin.engine.errors import EngineError
     from elmo_plugin.reproduction.word_vectors import train_vectors
 
     try:
         print(f"{train_vectors(args.corpus, args.output):,} words in {args.output}")
-    except ImportError as error:
+    except (ImportError, ValueError, EngineError, OSError) as error:
         sys.exit(str(error))

@@ -112,9 +112,11 @@ class CorefSentencesReader(ConllCorefReader):
 
         # Raises
 
-        `ConfigurationError` where there are more or fewer speakers than words.
+        `ConfigurationError` where there is no word, or there are more or fewer speakers than words.
         """
         sentences = [sentence for sentence in sentences if sentence]
+        if not sentences:
+            raise ConfigurationError("coref_sentences: a document without a word, expected at least one. Leave it out.")
         lengths = [len(sentence) for sentence in sentences]
         speakers = ["-"] * sum(lengths) if speakers is None else speakers
         if len(speakers) != sum(lengths):

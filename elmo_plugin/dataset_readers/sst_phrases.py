@@ -76,8 +76,14 @@ class SstPhrasesReader(DatasetReader):
 
         tokens : the words, or the text that they are in.
         label : "0" (very negative) to "4" (very positive).
+
+        # Raises
+
+        `ConfigurationError` where there is no word.
         """
         words = self._tokenizer.tokenize(tokens) if isinstance(tokens, str) else [Token(token) for token in tokens]
+        if not any(word.text.strip() for word in words):
+            raise ConfigurationError(f"sst_phrases: no word in {tokens!r}, expected at least one. Leave it out.")
         fields: Dict[str, Field] = {"tokens": TextField(words)}
         if label is not None:
             fields["label"] = LabelField(label)

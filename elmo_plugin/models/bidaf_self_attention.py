@@ -15,6 +15,8 @@ from overrides import overrides
 from torch import nn
 from torch.nn import functional
 
+from elmo_plugin.models._tokens import require_tokens
+
 TRILINEAR = "x,y,x*y"
 
 
@@ -109,8 +111,13 @@ class BidafSelfAttention(Model):
         # Returns
 
         `span_start_logits` and `span_end_logits` `(batch, tokens)`, their `_probs`, `best_span` `(batch, 2)`;
-        `loss` where the spans are given, `best_span_str` (empty for an empty passage) and more with metadata.
+        `loss` where the spans are given, `best_span_str` and more with metadata.
+
+        # Raises
+
+        `ConfigurationError` where a question or a passage has no token.
         """
+        require_tokens("bidaf_self_attention", metadata, question=question, passage=passage)
         mask = util.get_text_field_mask(passage)
         question_mask = util.get_text_field_mask(question)
         encoded_question = self._phrase_layer(self._text_field_embedder(question), question_mask)
@@ -169,7 +176,7 @@ class BidafSelfAttention(Model):
         texts = []
         for (first, last), about in zip(spans, metadata):
             offsets = about["token_offsets"]
-            texts.append(about["original_passage"][offsets[first][0] : offsets[last][1]] if offsets else "")
+            texts.append(about["original_passage"][offsets[first][0] : offsets[last][1]])
             if about.get("answer_texts"):
                 self._squad(texts[-1], about["answer_texts"])
         names = ("question_tokens", "passage_tokens", "token_offsets")

@@ -1,11 +1,14 @@
 """The paper's model for sentiment."""
 
-from typing import Any
+from typing import Any, Dict
 
-from allennlp.data import Vocabulary
+from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Seq2SeqEncoder
 from allennlp_models.classification.models.biattentive_classification_network import BiattentiveClassificationNetwork
+from overrides import overrides
+
+from elmo_plugin.models._tokens import require_tokens
 
 
 @Model.register("elmo_bcn")
@@ -27,3 +30,15 @@ class ElmoBcn(BiattentiveClassificationNetwork):
 
     def __init__(self, vocab: Vocabulary, pre_encode_feedforward: Seq2SeqEncoder, **kwargs: Any) -> None:
         super().__init__(vocab, pre_encode_feedforward=pre_encode_feedforward, **kwargs)
+
+    @overrides(check_signature=False)
+    def forward(self, tokens: TextFieldTensors, **kwargs: Any) -> Dict[str, Any]:
+        """
+        As of `bcn`.
+
+        # Raises
+
+        `ConfigurationError` where a text has no token: it would have a label, of probabilities that are no numbers.
+        """
+        require_tokens("elmo_bcn", text=tokens)
+        return super().forward(tokens, **kwargs)

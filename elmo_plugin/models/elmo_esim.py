@@ -2,14 +2,14 @@
 
 from typing import Any, Dict
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward
-from allennlp.nn.util import get_text_field_mask
 from allennlp_models.pair_classification.models.esim import ESIM
 from overrides import overrides
 from torch import nn
+
+from elmo_plugin.models._tokens import require_tokens
 
 
 @Model.register("elmo_esim")
@@ -43,12 +43,5 @@ class ElmoEsim(ESIM):
         `ConfigurationError` where a premise or a hypothesis has no token: its mean would be 0 / 0, and the label the
             first one.
         """
-        for name, tokens in (("premise", premise), ("hypothesis", hypothesis)):
-            has_tokens = get_text_field_mask(tokens).any(dim=1)
-            if not bool(has_tokens.all()):
-                row = int((~has_tokens).nonzero()[0])
-                where = f", in {kwargs['metadata'][row]}" if kwargs.get("metadata") else ""
-                raise ConfigurationError(
-                    f"elmo_esim: a {name} without a token{where}. Expected at least one: leave the pair out."
-                )
+        require_tokens("elmo_esim", kwargs.get("metadata"), premise=premise, hypothesis=hypothesis)
         return super().forward(premise, hypothesis, **kwargs)

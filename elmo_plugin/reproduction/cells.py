@@ -88,9 +88,7 @@ def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = Non
     elif table == "figure2":
         cells = [cell for cell in cells if not cell.is_baseline]
     if not cells:
-        raise CellError(
-            f"{experiments / table}: no experiments; choose one of {list(TABLES)}, in the repository's root."
-        )
+        raise CellError(f"{(experiments / table).absolute()}: no experiments. Start it in the root of the repository.")
     check_tasks(table, tasks, [cell.task for cell in cells])
     return sorted((cell for cell in cells if not tasks or cell.task in tasks), key=_order)
 
@@ -129,10 +127,19 @@ def read_cell(path: Path) -> Cell:
 
 
 def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
-    """Evaluate an experiment as AllenNLP does."""
+    """
+    Evaluate an experiment as AllenNLP does.
+
+    # Raises
+
+    `CellError` where jsonnet cannot: it is being edited, for example.
+    """
     from allennlp.common import Params
 
-    return Params.from_file(str(config), ext_vars=dict(variables)).as_dict(quiet=True)
+    try:
+        return Params.from_file(str(config), ext_vars=dict(variables)).as_dict(quiet=True)
+    except (RuntimeError, UnicodeError) as error:  # the first one is jsonnet's
+        raise CellError(f"{config}: {error}") from error
 
 
 def callbacks_of(content: Mapping[str, Any]) -> List[Dict[str, Any]]:

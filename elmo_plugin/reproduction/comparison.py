@@ -70,11 +70,9 @@ def against(baseline: Row, improved: Row) -> Comparison:
     if baseline.found.keys() != improved.found.keys():
         remarks.append(f"{name}: the gain is of {_seeds(seeds)} alone, which both have.")
     scored = sorted(baseline.items.keys() & improved.items.keys())
-    if scored and scored != seeds:
-        remarks.append(
-            f"{name}: p is of {_seeds(scored)} alone, the gain of {_seeds(seeds)}: not all items are scored, which the "
-            "next run does."
-        )
+    if scored != seeds:
+        which = f"p is of {_seeds(scored)} alone, the gain of {_seeds(seeds)}" if scored else "no p"
+        remarks.append(f"{name}: {which}: not all items are scored, which the next run does.")
     p = None
     try:
         p = p_value(baseline, improved)

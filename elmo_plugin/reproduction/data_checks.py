@@ -27,8 +27,23 @@ def unsound(task: str, path: Path) -> List[str]:
 
     Each file with what is wrong with it; of wrong lines, how many there are, and the first.
     """
-    check = _CHECKS.get(task)
-    return [] if check is None else list(check(path))
+    if path.is_dir() and task not in _OF_FOLDERS:
+        return [f"{path} (a folder, expected a file)"]
+    return list(_CHECKS[task](path)) if task in _CHECKS else []
+
+
+def _told(check: Callable[[Path], Iterator[str]]) -> Callable[[Path], Iterator[str]]:
+    """A check of one file that says so where the file cannot be read."""
+
+    def telling(file: Path) -> Iterator[str]:
+        try:
+            yield from check(file)
+        except UnicodeDecodeError as error:
+            yield f"{file} ({error}; expected text in UTF-8)"
+        except OSError as error:
+            yield f"{file} ({error.strerror})"
+
+    return telling
 
 
 def _semantic_roles(path: Path) -> Iterator[str]:
@@ -36,9 +51,13 @@ def _semantic_roles(path: Path) -> Iterator[str]:
     if not files:
         yield f"{path} (no file {_CONLL} in it)"
     for file in files:
-        fault = fault_at_end(file)
-        if fault is not None:
-            yield f"{file} ({fault})"
+        yield from _told(_sentences)(file)
+
+
+def _sentences(file: Path) -> Iterator[str]:
+    fault = fault_at_end(file)
+    if fault is not None:
+        yield f"{file} ({fault})"
 
 
 def unsound_vectors(path: Path, width: int) -> List[str]:
@@ -49,7 +68,7 @@ def unsound_vectors(path: Path, width: int) -> List[str]:
         with EmbeddingsTextFile(str(path)) as lines:
             fields = next(lines).rstrip().split(" ")
         found = [float(field) for field in fields[1:]]
-    except (ValueError, StopIteration) as error:
+    except (ValueError, StopIteration, OSError) as error:
         return [f"{path} (word vectors expected, a word and {width} numbers a line: {error!r})"]
     return [] if len(found) == width else [f"{path} (vectors of {len(found)} numbers, expected {width})"]
 
@@ -58,15 +77,9 @@ def _lines(form: str, is_right: Callable[[str], bool]) -> Callable[[Path], Itera
     """Make a check of a file whose lines, but for empty ones, all have a form."""
 
     def check(path: Path) -> Iterator[str]:
-        wrong = []
-        try:
-            with path.open(encoding="utf-8") as lines:
-                for number, line in enumerate(lines, start=1):
-                    if not line.isspace() and not is_right(line):
-                        wrong.append((number, line.strip()))
-        except UnicodeDecodeError as error:
-            yield f"{path} ({error}; expected text in UTF-8)"
-            return
+        with path.open(encoding="utf-8") as lines:
+            numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1) if not line.isspace()]
+        wrong = [(number, line) for number, line in numbered if not is_right(line)]
         if wrong:
             number, line = wrong[0]
             shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
@@ -85,7 +98,7 @@ def _is_pair(line: str) -> bool:
     try:
         pair = json.loads(line)
         return all(isinstance(pair[key], str) for key in ("gold_label", "sentence1", "sentence2"))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -95,7 +108,7 @@ def _is_tree(line: str) -> bool:
     try:
         tree = Tree.fromstring(line)
         return all(node.label() in LABELS for node in tree.subtrees())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -104,7 +117,9 @@ def _questions(path: Path) -> Iterator[str]:
         articles = json.loads(path.read_text(encoding="utf-8"))["data"]
         paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
         wrong = [problem for paragraph in paragraphs for problem in _misplaced(paragraph)]
-    except (ValueError, KeyError, TypeError) as error:
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         yield f"{path} (not JSON in the form of SQuAD 1.1: {error!r})"
         return
     if wrong:
@@ -126,9 +141,11 @@ def _misplaced(paragraph: Dict[str, object]) -> Iterator[str]:
 
 
 _CHECKS: Dict[str, Callable[[Path], Iterator[str]]] = {
-    "squad": _questions,
+    "squad": _told(_questions),
     "srl": _semantic_roles,
-    "ner": _lines("a word with three tags", _is_word_with_tags),
-    "snli": _lines("JSON with gold_label, sentence1 and sentence2", _is_pair),
-    "sst": _lines("a tree with the labels 0 to 4", _is_tree),
+    "ner": _told(_lines("a word with three tags", _is_word_with_tags)),
+    "snli": _told(_lines("JSON with gold_label, sentence1 and sentence2", _is_pair)),
+    "sst": _told(_lines("a tree with the labels 0 to 4", _is_tree)),
 }
+#: tasks whose readers take folders
+_OF_FOLDERS = ("srl",)

@@ -120,11 +120,15 @@ def found_at(path: str) -> List[Path]:
 def _absent(path: str) -> List[str]:
     """What of a path or a pattern is not there, or empty."""
     found = found_at(path)
-    return [f"{file} (empty)" for file in found if not _holds(file)] if found else [path]
+    if not found:
+        return [path]
+    return [f"{file} ({'empty' if file.exists() else 'leads nowhere'})" for file in found if not _holds(file)]
 
 
 def _holds(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
+    if path.is_dir():
+        return any(path.iterdir())
+    return path.exists() and path.stat().st_size > 0  # a link may lead nowhere
 
 
 def missing_programs(task: str) -> List[str]:

@@ -60,22 +60,25 @@ def read(folder: Path, split: str) -> Optional[Items]:
     path = path_of(folder, split)
     try:
         return _checked(Items(**json.loads(path.read_text(encoding="utf-8")))) if path.exists() else None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ItemsError(f"{path}: not scored items ({error}). Remove it, and run again to score them anew.") from error
 
 
 def _checked(items: Items) -> Items:
     if items.measure not in MEASURES:
         raise ValueError(f"measure {items.measure!r}, expected one of {sorted(MEASURES)}")
-    shape = np.array(items.numbers, dtype=float).shape
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"numbers in the shape {shape}, expected a row for each item")
-    if not np.isfinite(np.array(items.numbers, dtype=float)).all():
+    numbers, width = np.array(items.numbers, dtype=float), MEASURES[items.measure].numbers
+    if numbers.ndim != 2 or not len(numbers) or numbers.shape[1] != width:
+        raise ValueError(f"numbers in the shape {numbers.shape}, expected rows of {width}")
+    if not np.isfinite(numbers).all():
         raise ValueError("numbers that are not finite")
     int(items.parameters["trained"])
     for mix in items.mixes:
-        if not {"place", "layers", "weights", "gamma"} <= mix.keys():
-            raise ValueError(f"a mix of {sorted(mix)}")
+        weights = np.array([*mix["weights"], mix["gamma"]], dtype=float)
+        if not np.isfinite(weights).all() or len(mix["weights"]) != len(mix["layers"]):
+            raise ValueError(f"a mix of the layers {mix['layers']} by {mix['weights']} and {mix['gamma']}")
+        if not isinstance(mix["place"], str):
+            raise ValueError(f"a mix at {mix['place']!r}")
     return items
 
 
@@ -102,7 +105,12 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
     score = outcome.validation_metric(config)
     data = config[outcome.DATA_KEYS[split]] if data is None else data
     instances = list(archive.validation_dataset_reader.read(data))
-    measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
+    try:
+        measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
+    except KeyError as error:
+        raise ItemsError(
+            f"{folder}: {data} has the label {error}, which the model does not know. Give data with its labels."
+        ) from error
     items = Items(
         score,
         measure,

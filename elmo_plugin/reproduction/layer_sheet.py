@@ -6,6 +6,11 @@ from typing import Any, Dict, List, Sequence, Tuple
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.sheet import Sheet
 
+LEGEND = (
+    "tokens: the layer without context; the weights of the layers are those behind the softmax, and add up to 1; "
+    "gamma: the factor of the whole."
+)
+
 
 @dataclass(frozen=True)
 class LayerWeights:
@@ -66,7 +71,7 @@ def layer_sheet(title: str, rows: Sequence[Row]) -> Sheet:
         texts.append([one.task, one.place, *numbers, f"{one.gamma:.2f}", str(one.seeds)])
         records.append({"task": one.task, "place": one.place, **dict(weights), "gamma": one.gamma, "seeds": one.seeds})
     remarks = [remark for row in rows for remark in row.remarks]
-    return Sheet(title, columns, texts, records, texts=2, remarks=remarks)
+    return Sheet(title, columns, texts, records, texts=2, remarks=remarks, legend=LEGEND)
 
 
 def layers_of(found: Sequence[LayerWeights]) -> List[int]:

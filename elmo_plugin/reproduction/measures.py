@@ -15,10 +15,12 @@ class Measure:
 
     sums : the numbers that a metric of AllenNLP has added up so far.
     score : of such sums, a fraction of one: `(..., numbers)` to `(...)`. Where a denominator is 0 so is the score.
+    numbers : how many there are.
     """
 
     sums: Callable[[Any], List[float]]
     score: Callable[[np.ndarray], np.ndarray]
+    numbers: int
 
 
 def share(sums: np.ndarray) -> np.ndarray:
@@ -62,11 +64,11 @@ def _coreference(metric: Any) -> List[float]:
 
 #: by the class of the metric
 MEASURES: Dict[str, Measure] = {
-    "CategoricalAccuracy": Measure(lambda metric: [metric.correct_count, metric.total_count], share),
-    "SquadEmAndF1": Measure(lambda metric: [metric._total_f1, metric._count], share),
-    "SpanBasedF1Measure": Measure(_spans, span_f1),
-    "SrlEvalScorer": Measure(_spans, span_f1),
-    "ConllCorefScores": Measure(_coreference, conll_f1),
+    "CategoricalAccuracy": Measure(lambda metric: [metric.correct_count, metric.total_count], share, 2),
+    "SquadEmAndF1": Measure(lambda metric: [metric._total_f1, metric._count], share, 2),
+    "SpanBasedF1Measure": Measure(_spans, span_f1, 3),
+    "SrlEvalScorer": Measure(_spans, span_f1, 3),
+    "ConllCorefScores": Measure(_coreference, conll_f1, 12),
 }
 #: by what a training is validated by: the classes of the metrics that may give that score
 OF_SCORE: Dict[str, List[str]] = {

@@ -61,9 +61,9 @@ class Result:
         """
         name, loss = PREFIXES[split] + self.validated_by, PREFIXES[split] + "loss"
         value = self.metrics.get(name)
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
             raise TrainingError(
-                f"{METRICS} has {value!r} for {name}, expected a number. Remove the folder to train again."
+                f"{METRICS} has {value!r} for {name}, expected a number from 0 to 1. Remove the folder to train again."
             )
         if loss not in self.metrics:  # which AllenNLP writes where a batch had one; scores of nothing are 0 without
             raise TrainingError(
@@ -136,7 +136,17 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
 
 
 def read_object(path: Path) -> Dict[str, Any]:
-    content = json.loads(path.read_text(encoding="utf-8"))
+    """
+    Read a JSON object.
+
+    # Raises
+
+    `ValueError` where the file holds something else.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{path.name} is nested too deeply") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path.name} holds a {type(content).__name__}, expected a JSON object")
     return content
@@ -144,6 +154,8 @@ def read_object(path: Path) -> Dict[str, Any]:
 
 def _commits(record: Mapping[str, Any]) -> List[str]:
     known = [record.get("commit"), *record.get("recovered", [])]
+    if not all(commit is None or isinstance(commit, str) for commit in known):
+        raise ValueError(f"{RECORD} has the commits {known}")
     return list(dict.fromkeys(commit for commit in known if commit is not None))
 
 

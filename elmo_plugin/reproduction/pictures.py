@@ -27,7 +27,8 @@ def draw(table: str, title: str, rows: Sequence[Row], path: Path) -> None:
         _over_data(figure, [row for row in rows if row.found])
     else:
         _scores(figure, rows)
-    figure.suptitle(title, fontsize="medium", wrap=True)
+    # It may hold a path with dollars, between which matplotlib sets formulas.
+    figure.suptitle(title.replace("$", r"\$"), fontsize="medium", wrap=True)
     with replacing(path) as part:
         figure.savefig(part, format="png", dpi=150)
 
@@ -122,4 +123,5 @@ def _layers(figure: Any, found: Sequence[LayerWeights]) -> None:
 def cell_style(weight: float) -> Dict[str, Any]:
     """How the weight of a layer looks: the larger the darker, hatched below one third, speckled above two."""
     hatch = {"low": "--", "middle": None, "high": ".."}[band(weight)]
-    return {"facecolor": (1 - 0.8 * weight, 1 - 0.4 * weight, 1 - 0.6 * weight), "edgecolor": "black", "hatch": hatch}
+    shade = min(max(weight, 0.0), 1.0)  # weights that are fixed may be any
+    return {"facecolor": (1 - 0.8 * shade, 1 - 0.4 * shade, 1 - 0.6 * shade), "edgecolor": "black", "hatch": hatch}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.formats import pretrained, read_options
 from elmo_plugin.reproduction import data_sets, tunings
@@ -112,6 +112,13 @@ class Request:
             return dict(tunings.tuned_bilms(self.experiments, self.tuned, variables, self.folder))
         except CellError as error:
             raise CellError(f"--tuned {','.join(self.tuned)}: {error}") from error
+
+    def other_tunings(self) -> List[str]:
+        """The tasks for which tuned biLMs are there and not asked for: other cells may have them."""
+        if self._has_tunings:
+            return []
+        found = {path.name.split("-")[1].partition("_")[0] for path in self.folder.glob(f"{tunings.FOLDER}-*-*")}
+        return sorted(found & {cell.task for cell in cells_of(self.table, self.experiments)})
 
     def check_bilm(self) -> None:
         """

@@ -57,10 +57,10 @@ def export(plan: TablePlan, target: Path) -> List[Path]:
             copy = target / job.run.folder.relative_to(plan.folder)
             if outcome.is_finished(copy):
                 raise RecordsError(f"{copy}: is a training with its weights, expected a copy without, or nothing.")
-            _check_configuration(job.run)
             texts = _scored(job)
+            _check_configuration(job.run)
             record = json.loads(texts.get(outcome.RECORD, "{}"))
-            public = _public(_as_recorded(job.run, record.get("command", "")), plan.folder)
+            public = _public(_as_recorded(job.run, str(record.get("command", ""))), plan.folder)
             if outcome.RECORD in texts:
                 texts[outcome.RECORD] = json.dumps({**record, "command": public.command_line()}, indent=2)
             copies[copy] = (public, texts)
@@ -113,7 +113,7 @@ def _as_recorded(run: Run, command: str) -> Run:
         config, changes = Path(words[words.index("train") + 1]), json.loads(words[words.index("-o") + 1])
         overrides = {key: value for key, value in changes.items() if key not in SEEDS}
         is_same = config == run.config or fingerprint(config, run.variables) == fingerprint(run.config, run.variables)
-    except (ValueError, IndexError, AttributeError, OSError, RuntimeError):  # the last one is jsonnet's
+    except (ValueError, IndexError, AttributeError, OSError):
         return run
     return replace(run, config=config, overrides=overrides) if is_same else run
 

@@ -1,6 +1,8 @@
 """Collect what there is of a table."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from elmo_plugin.engine.errors import EngineError
@@ -31,6 +33,7 @@ class Row:
     items : by seed what the model makes of each item, as far as it was asked.
     remarks : what to know about these runs before their scores are believed.
     is_tuned : whether they have the biLM as it is tuned on the task's text.
+    parameters : how many weights are trained; None where no item of any part was scored.
     """
 
     cell: Cell
@@ -40,6 +43,7 @@ class Row:
     items: Mapping[int, Items] = field(default_factory=dict)
     remarks: Sequence[str] = ()
     is_tuned: bool = False
+    parameters: Optional[int] = None
 
     @property
     def task(self) -> str:
@@ -50,11 +54,6 @@ class Row:
     def score(self) -> Optional[Score]:
         """In percent."""
         return score(list(self.found.values())) if self.found else None
-
-    @property
-    def parameters(self) -> Optional[int]:
-        """How many weights are trained."""
-        return next((of_run.parameters["trained"] for of_run in self.items.values()), None)
 
 
 def collect(plan: Plan) -> List[Row]:
@@ -97,7 +96,18 @@ def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
     remarks = [*(of_tuning if runs else []), *remarks, *remarks_of(results)]
     seconds = sum(one.seconds for _, one in results) / len(results) if results else None
     commits = sorted({commit for _, one in results for commit in one.commits})
-    return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None)
+    parameters = next(filter(None, (_trained(run.folder) for run, _ in results)), None)
+    return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None, parameters)
+
+
+def _trained(folder: Path) -> Optional[int]:
+    """How many weights are trained, which whoever scores the items of any part writes down."""
+    for split in outcome.PREFIXES:
+        with suppress(ItemsError):  # of this part it is told elsewhere, and of the other one it does not matter
+            of_run = items.read(folder, split)
+            if of_run is not None:
+                return int(of_run.parameters["trained"])
+    return None
 
 
 def remarks_of(trainings: Sequence[Tuple[Run, Result]]) -> List[str]:

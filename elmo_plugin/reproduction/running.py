@@ -7,6 +7,7 @@ from typing import Callable, Dict, List, Sequence
 from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.engine.file_lock import FileLock
 from elmo_plugin.reproduction import outcome, training
+from elmo_plugin.reproduction.cells import CellError
 from elmo_plugin.reproduction.jobs import Job
 from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.training import Run
@@ -62,7 +63,7 @@ def run_missing(jobs: Sequence[Job], say: Callable[[str], None]) -> List[str]:
                     )
                 say(f"Scoring {number + 1} of {len(left)}: {run.name}, {job.scored}")
                 job.score(lock.descriptors)
-        except (TrainingError, EngineError, OSError) as error:  # what one is too large for may hold another
+        except (TrainingError, EngineError, CellError, OSError) as error:  # what one is too large for may hold another
             fail(f"{run.name}: {error}")
         finally:
             lock.release()

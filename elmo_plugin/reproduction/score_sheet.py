@@ -8,6 +8,12 @@ from elmo_plugin.reproduction.comparison import Comparison, Gain, compare
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.sheet import Sheet
 
+LEGEND = (
+    "score: the part of the data; ours: percent, mean ± standard deviation over seeds; gain: over the baseline of"
+    " the task, in points; errors: the change of the baseline's errors; p: that the two do not differ, over the "
+    "items; paper, its gain, its errors: the same of Peters et al. (2018); weights: those that are trained; "
+    "minutes: of a training, on a machine that may have been busy; commit: of this package."
+)
 COLUMNS = (
     "task",
     "cell",
@@ -36,7 +42,8 @@ def score_sheet(title: str, rows: Sequence[Row], bilm: str) -> Sheet:
     """
     compared = compare(rows)
     remarks = [remark for one in compared for remark in (*one.row.remarks, *one.remarks)]
-    return Sheet(title, COLUMNS, list(map(texts, compared)), [record(one, bilm) for one in compared], remarks=remarks)
+    records = [record(one, bilm) for one in compared]
+    return Sheet(title, COLUMNS, list(map(texts, compared)), records, remarks=remarks, legend=LEGEND)
 
 
 def texts(compared: Comparison) -> List[str]:

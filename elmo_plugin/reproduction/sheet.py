@@ -32,6 +32,7 @@ class Sheet:
     texts : how many columns hold words, on the left; the others hold numbers.
     remarks : what to know before the numbers are believed; below the table, each once, though it may be about several
         rows.
+    legend : what the columns are; below the table.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Sheet:
     records: Sequence[Mapping[str, Any]]
     texts: int = 3
     remarks: Sequence[str] = ()
+    legend: str = ""
 
     def below(self) -> List[str]:
         """The remarks, each once."""
@@ -56,8 +58,8 @@ def show(sheet: Sheet, console: Console) -> None:
     for row in sheet.rows:
         table.add_row(*map(Text, row))
     console.print(table)
-    for remark in sheet.below():
-        console.print(remark, markup=False, highlight=False)
+    for text in filter(None, [sheet.legend, *sheet.below()]):
+        console.print(text, markup=False, highlight=False)
 
 
 def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
@@ -73,17 +75,18 @@ def write(sheet: Sheet, folder: Path, name: str) -> List[Path]:
 
 
 def markdown(sheet: Sheet) -> str:
-    """Return the title, a table and the remarks."""
-    remarks = "".join(f"\n- {remark}" for remark in sheet.below())
-    return f"{sheet.title}\n\n{markdown_table(sheet.columns, sheet.rows, sheet.texts)}\n" + (remarks and remarks + "\n")
+    """Return the title, a table, its legend and the remarks."""
+    remarks = "\n".join(f"- {remark}" for remark in sheet.below())
+    table = markdown_table(sheet.columns, sheet.rows, sheet.texts)
+    return "\n\n".join(filter(None, [sheet.title, table, sheet.legend, remarks])) + "\n"
 
 
 def latex(sheet: Sheet) -> str:
-    """Return a `tabular`, with the rules of the package booktabs, and the remarks as comments."""
+    """Return a `tabular`, with the rules of the package booktabs; title, legend and remarks are comments."""
     alignment = "l" * sheet.texts + "r" * (len(sheet.columns) - sheet.texts)
     lines = [" & ".join(map(_latex, row)) + r" \\" for row in (sheet.columns, *sheet.rows)]
     body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-    comments = ["% " + text.replace("\n", " ") for text in (sheet.title, *sheet.below())]
+    comments = ["% " + text.replace("\n", " ") for text in (sheet.title, sheet.legend, *sheet.below()) if text]
     return "\n".join([*comments, rf"\begin{{tabular}}{{{alignment}}}", *body, r"\end{tabular}", ""])
 
 

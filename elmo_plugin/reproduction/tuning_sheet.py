@@ -15,6 +15,13 @@ from elmo_plugin.reproduction.training import Run
 from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, TuningPlan, perplexities_of, read_perplexities
 
 MOMENTS = (BEFORE, AFTER)
+LEGEND = (
+    "text: of the task; words, unknown: of its development text, and how many of them the softmax does not know; "
+    "before, after: the perplexity of the biLM as it is and tuned, with those of both directions; paper before, "
+    "paper after: of Peters et al. (2018); untuned, tuned: what the task scores with them, percent, mean ± "
+    "standard deviation over seeds; gain: in points; p: that the two do not differ, over the items; minutes: of "
+    "the tuning; commit: of this package."
+)
 COLUMNS = (
     "task",
     "text",
@@ -106,7 +113,7 @@ def tuning_sheet(title: str, rows: Sequence[TuningRow], bilm: str) -> Sheet:
         remarks += row.remarks
         remarks += [remark for of_task in row.scores.values() for remark in of_task.remarks]
         remarks += of_row.remarks if of_row else []
-    return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks)
+    return Sheet(title, COLUMNS, lines, records, texts=2, remarks=remarks, legend=LEGEND)
 
 
 def texts(row: TuningRow, numbers: Mapping[str, Any]) -> List[str]:

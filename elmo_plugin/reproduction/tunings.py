@@ -144,10 +144,16 @@ def read_perplexities(path: Path) -> Dict[str, Any]:
     """
     try:
         content = outcome.read_object(path)
-        numbers = [content["perplexity"][name] for name in ("forward", "backward", "mean")]
+        names = ("forward", "backward", "mean")
+        numbers = [content["perplexity"][name] for name in names]
         numbers += [content[name] for name in ("words", "unknown_words")]
+        intervals = content.get("interval") or {}
+        for low, high in (intervals[name] for name in names if name in intervals):
+            numbers += [low, high]
         if not all(isinstance(number, (int, float)) for number in numbers):
             raise ValueError(f"{numbers} instead of numbers")
+        if content["words"] <= 0:
+            raise ValueError(f"{content['words']} words")
     except (ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{path}: not the perplexities of a text ({error!r}). Remove it, and run again.") from error
     return content

@@ -26,7 +26,7 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
 
     # Raises
 
-    `ImportError` where gensim is not installed.
+    `ImportError` where gensim is not installed; `ValueError` where no word is as frequent as it has to be.
     """
     try:
         gensim = importlib.import_module("gensim.models")
@@ -36,9 +36,14 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
             f"{DIM} dimensions, a word and its numbers per line, by --vectors."
         ) from error
 
-    model = gensim.Word2Vec(
-        _Sentences(corpus), vector_size=DIM, sg=1, epochs=epochs, min_count=min_count, workers=workers, seed=1
-    )
+    try:
+        model = gensim.Word2Vec(
+            _Sentences(corpus), vector_size=DIM, sg=1, epochs=epochs, min_count=min_count, workers=workers, seed=1
+        )
+    except RuntimeError as error:
+        raise ValueError(
+            f"{corpus}: no word vectors ({error}); expected words that occur {min_count} times or more. Give more text."
+        ) from error
     with replacing(target) as part, open(part, "w", encoding="utf-8") as file:
         for word, vector in zip(model.wv.index_to_key, model.wv.vectors):
             file.write(word + " " + " ".join(f"{value:.5f}" for value in vector) + "\n")

@@ -19,6 +19,7 @@ import torch
 pytest.importorskip("allennlp")
 
 from allennlp.commands import main
+from allennlp.common.checks import ConfigurationError
 
 from elmo_plugin.formats import read_weights, write_weights
 from tests import task_data, tiny
@@ -117,6 +118,55 @@ def test_a_bilm_is_the_same_however_its_path_is_given(tmp_path, monkeypatch, bil
     found = [request_of(named(tmp_path, bilm=name)).variables() for name in (str(bilm), relative)]
 
     assert found[0] == found[1] and found[0]["BILM"] == str(bilm)
+
+
+def test_nothing_is_shown_or_copied_of_a_folder_that_is_not_there(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="nowhere/small: no such folder"):
+        run(monkeypatch, "show", "table1", "--runs", tmp_path / "nowhere")
+    with pytest.raises(SystemExit, match="nowhere/small: no training of this table"):
+        run(monkeypatch, "export", "table1", "--runs", tmp_path / "nowhere", "--to", tmp_path / "copies")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_biLMs_that_are_tuned_and_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
+    for name in ("finetuning-snli-0123/1", "finetuning-squad_contexts-0123/1", "finetuning-pos-0123/1"):
+        (tmp_path / "small" / name).mkdir(parents=True)
+    run(monkeypatch, "show", "table2", "--runs", tmp_path)
+    assert "tuned for snli, squad: --tuned shows" in capsys.readouterr().out
+
+    run(monkeypatch, "show", "table2", "--runs", tmp_path, "--tuned", "snli")
+    assert "--tuned shows" not in capsys.readouterr().out
+
+
+def test_another_folder_than_that_of_the_repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=f"{tmp_path}/experiments/table1: no experiments. Start it in the root"):
+        run(monkeypatch, "check", "table1")
+
+
+def test_an_interruption_ends_without_a_traceback(tmp_path, monkeypatch):
+    from elmo_plugin.reproduction import training
+
+    def interrupted(run, keep_open):
+        raise KeyboardInterrupt
+
+    task_data.write(tmp_path)
+    monkeypatch.setattr(training, "train", interrupted)
+    with pytest.raises(SystemExit, match="interrupted: .* the same command goes on"):
+        run(monkeypatch, "run", "table1", *entities(tmp_path))
+
+
+@pytest.mark.parametrize("mistake", [FileNotFoundError("nowhere"), ConfigurationError("no such label")])
+def test_items_of_other_data(mistake, tmp_path, monkeypatch):
+    from elmo_plugin.reproduction import items
+
+    def evaluate(*_):
+        raise mistake
+
+    monkeypatch.setattr(items, "evaluate", evaluate)
+    with pytest.raises(SystemExit, match=str(mistake).strip("'")):
+        run(monkeypatch, "items", tmp_path)
 
 
 def test_items_without_a_training(tmp_path, monkeypatch):

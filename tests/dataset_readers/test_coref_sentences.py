@@ -204,3 +204,9 @@ def test_a_group_that_takes_no_part_is_no_genre(tmp_path):
     (instance,) = reader(genre_pattern="^GUM(x)?").read(path)
 
     assert instance["metadata"]["genre"] == "-"
+
+
+@pytest.mark.parametrize("sentences", [[], [[]]])
+def test_a_document_without_a_word_is_refused(sentences):
+    with pytest.raises(ConfigurationError, match="a document without a word, expected at least one"):
+        reader().text_to_instance(sentences)

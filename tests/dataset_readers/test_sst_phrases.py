@@ -112,3 +112,9 @@ def test_reviews_written_as_trees_are_read_back(words: List[str]) -> None:
 
     assert parsed.label() == "3"
     assert [unescape(leaf) for leaf in parsed.leaves()] == (words or ["."])
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u00a0", [], [" "]])
+def test_a_text_without_a_word_is_refused(text: Union[str, List[str]]) -> None:
+    with pytest.raises(ConfigurationError, match="sst_phrases: no word in .*, expected at least one"):
+        SstPhrasesReader().text_to_instance(text)

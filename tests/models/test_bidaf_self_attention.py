@@ -77,25 +77,24 @@ def test_answers_do_not_depend_on_batch_mates(instances):
         assert (together[name][1, tokens:] == 0).all()
 
 
-def model_instance(passage, char_spans=((0, 2),)):
-    return DatasetReader.from_params(Params(copy.deepcopy(READER))).text_to_instance(
-        "Who was happy?", passage, char_spans=char_spans, answer_texts=["It"]
-    )
+def model_instance(passage, question="Who was happy?"):
+    reader = DatasetReader.from_params(Params(copy.deepcopy(READER)))
+    return reader.text_to_instance(question, passage, char_spans=[(0, 2)] if passage else None, answer_texts=["It"])
 
 
-def test_an_empty_passage_has_an_empty_answer(instances):
-    """And changes no other answer."""
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("name", ["question", "passage"])
+def test_a_text_without_tokens_is_refused(name, alone, instances):
     model = build(instances).eval()
-    alone = model(**tensors([instances[0]], model))
-    empty = model_instance("", char_spans=None)
-    for instance in (first := instances[0].duplicate(), empty):
-        for name in ("span_start", "span_end"):
-            instance.fields.pop(name, None)
+    empty = model_instance(**{"passage": "It was happy.", name: ""})
+    mates = [] if alone else [instances[0].duplicate()]
+    for instance in (empty, *mates):
+        for field in ("span_start", "span_end"):
+            instance.fields.pop(field, None)
 
-    together = model(**tensors([empty, first], model))
-
-    assert together["best_span_str"] == ["", *alone["best_span_str"]]
-    torch.testing.assert_close(together["span_start_probs"][1], alone["span_start_probs"][0], rtol=0, atol=1e-6)
+    message = rf"bidaf_self_attention: a {name} without a token, in {{.*Expected at least one"
+    with pytest.raises(ConfigurationError, match=message):
+        model(**tensors([*mates, empty], model))
 
 
 def test_token_attends_to_the_others_and_to_nothing(instances):

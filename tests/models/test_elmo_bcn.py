@@ -8,7 +8,10 @@ import torch
 pytest.importorskip("allennlp_models.classification")
 
 from allennlp.common import Params
-from allennlp.data import Batch, DatasetReader, Vocabulary
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.models import Model
 
 from tests import task_data
@@ -80,3 +83,15 @@ def test_elmo_goes_around_the_first_layer_and_the_encoder(instances):
     logits(model, instances)
 
     assert torch.equal(reached[0], embedded[0][..., :ELMO])
+
+
+@pytest.mark.parametrize("mates", [0, 2])
+def test_a_text_without_tokens_is_refused(mates, instances):
+    """Its label would be one of probabilities that are no numbers."""
+    layer = {"type": "feedforward", "feedforward": feedforward(WORD, HIDDEN)}
+    model = build(instances, "elmo_bcn", pre_encode_feedforward=layer)
+    empty = Instance({"tokens": TextField([], {"tokens": SingleIdTokenIndexer()})})
+    others = [Instance({"tokens": instance["tokens"]}) for instance in instances[:mates]]
+
+    with pytest.raises(ConfigurationError, match=f"elmo_bcn: a text without a token, in item {mates + 1} of its batch"):
+        logits(model, [*others, empty])

@@ -1,6 +1,7 @@
 """Cells beside their baselines."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,8 @@ def test_seeds_that_one_of_two_rows_does_not_have_are_not_compared():
     assert found.ours.absolute == pytest.approx(10) and found.seeds == [1]
     assert found.remarks == ["ner, elmo: the gain is of seed 1 alone, which both have."]
     assert found.p_value == p_value(row("baseline", [], [wrong]), row("elmo", [], [right]))
+    unscored = against(replace(base, items={}), replace(elmo, found={1: 0.6, 3: 0.7}))
+    assert unscored.remarks == ["ner, elmo: no p: not all items are scored, which the next run does."]
     other = Row(cells[1], {2: 0.1}, items={2: wrong})
     remark = "ner, elmo: no gain: seeds 1, 3 of the baseline, seed 2 of this."
     assert against(base, other) == Comparison(other, remarks=[remark])

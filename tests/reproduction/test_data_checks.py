@@ -135,4 +135,29 @@ def test_packed_word_vectors(tmp_path: Path) -> None:
 
 
 def test_coreference_is_left_to_its_reader(tmp_path: Path) -> None:
-    assert unsound("coref", tmp_path) == []
+    path = tmp_path / "a.gold_conll"
+    path.write_text("x")
+    assert unsound("coref", path) == []
+
+
+@pytest.mark.parametrize("task", ["ner", "snli", "squad", "sst"])
+def test_a_folder_in_the_place_of_a_file(task: str, tmp_path: Path) -> None:
+    assert unsound(task, tmp_path) == [f"{tmp_path} (a folder, expected a file)"]
+
+
+def test_files_of_semantic_roles_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.gold_conll").write_bytes(b"caf\xe9\n\n")
+    (tmp_path / "b.gold_conll").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "c.gold_conll").mkdir()
+
+    first, second, third = unsound("srl", tmp_path)
+    assert first.endswith("expected text in UTF-8)") and "a.gold_conll" in first
+    assert "b.gold_conll (No such file" in second and "c.gold_conll (Is a directory)" in third
+
+
+def test_questions_nested_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[" * 100_000)
+
+    (said,) = unsound("squad", path)
+    assert "not JSON in the form of SQuAD" in said

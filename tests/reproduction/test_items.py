@@ -13,7 +13,7 @@ from allennlp.data import Instance, Token  # noqa: E402
 from allennlp.data.fields import LabelField, MetadataField, SequenceLabelField, TextField  # noqa: E402
 
 from elmo_plugin.reproduction import items, outcome  # noqa: E402
-from tests.reproduction.runs import leave_items, leave_result, some_items  # noqa: E402
+from tests.reproduction.runs import MIX, leave_items, leave_result, some_items  # noqa: E402
 
 
 def instance(words="a b", label="x", tags=("O", "O"), about=1):
@@ -113,3 +113,33 @@ def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_p
         found = items.evaluate(folder, "test")
         assert items.read(folder, "test") == found
         assert found.parameters == {"all": 9, "trained": 9} and found.mixes == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"numbers": [[1.0]]},
+        {"numbers": [[1.0, 1.0, 0.0]]},
+        {"measure": "SrlEvalScorer"},
+        {"mixes": [{**MIX, "weights": [0.5, "x", 0.1]}]},
+        {"mixes": [{**MIX, "weights": [0.5, 0.5]}]},
+        {"mixes": [{**MIX, "gamma": None}]},
+        {"mixes": [{**MIX, "gamma": float("nan")}]},
+        {"mixes": [{**MIX, "place": 1}]},
+        {"mixes": [{"place": "input"}]},
+    ],
+    ids=str,
+)
+def test_items_that_are_not_what_they_are_said_to_be_are_refused(changes, tmp_path):
+    """They would stop a whole table, or make a wrong number of it."""
+    leave_items(tmp_path, "test", some_items([1, 0], **changes))
+
+    with pytest.raises(items.ItemsError, match="not scored items"):
+        items.read(tmp_path, "test")
+
+
+def test_nested_without_end(tmp_path):
+    items.path_of(tmp_path, "test").write_text("[" * 100_000)
+
+    with pytest.raises(items.ItemsError, match="not scored items"):
+        items.read(tmp_path, "test")

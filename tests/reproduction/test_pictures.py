@@ -37,9 +37,10 @@ ALL = [("table1", SCORES), ("figure1", FRACTIONS), ("figure2", LAYERS)]
 
 @pytest.mark.parametrize("table,rows", ALL, ids=[table for table, _ in ALL])
 def test_a_picture_is_drawn(table, rows, tmp_path):
+    """Whatever the path of the biLM in its title."""
     pytest.importorskip("matplotlib")
 
-    pictures.draw(table, "A title", rows, tmp_path / "new" / "picture.png")
+    pictures.draw(table, "A title, biLM /a$_$b", rows, tmp_path / "new" / "picture.png")
 
     assert (tmp_path / "new" / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert len(list((tmp_path / "new").iterdir())) == 1

@@ -145,3 +145,10 @@ def test_what_is_fetched_is_named_by_its_address(request_):
     fetched = of_paper.needs(of_paper.plan(None, ["ner", "sst"])).fetched
     names = {address.rsplit("/", 1)[1] for address in fetched["sst"]}
     assert set(fetched) == {"sst"} and names == {"train.txt", "dev.txt", "test.txt", "glove.840B.300d.txt.gz"}
+
+
+def test_a_link_that_leads_nowhere_is_missing(request_, tmp_path):
+    (tmp_path / "coref" / "ontogum_open" / "test_01.gold_conll").symlink_to(tmp_path / "nowhere")
+
+    (said,) = request_.needs(request_.plan(None, ["coref"])).missing["coref"]
+    assert said == f"{tmp_path}/coref/ontogum_open/test_01.gold_conll (leads nowhere)"

@@ -214,3 +214,12 @@ def test_no_training_with_its_weights_is_replaced(trained, tmp_path):
 def test_trainings_are_not_their_own_copies(trained, tmp_path):
     with pytest.raises(RecordsError, match="expected another folder"):
         export(trained, tmp_path / "copies" / ".." / "runs")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_a_damaged_configuration_is_named(content, trained, tmp_path):
+    (path, *_) = sorted(trained.folder.rglob("config.json"))
+    path.write_bytes(content)
+
+    with pytest.raises(outcome.TrainingError, match=str(path.parent)):
+        export(trained, tmp_path / "copies")

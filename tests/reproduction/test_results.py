@@ -102,6 +102,17 @@ def test_items_that_come_to_another_score_are_named(scored, is_told, plan):
     assert collect(plan)[0].remarks == ([f"{remark}{100 * scored:.2f}"] if is_told else [])
 
 
+def test_weights_are_known_from_the_items_of_any_part(plan):
+    """Though those of the cell's own part are not scored, or damaged."""
+    (run,) = plan.runs_of(plan.cells[0])
+    leave_result(run.folder, 0.8)
+    leave_items(run.folder, "development", some_items([1, 0]))
+    assert collect(plan)[0].parameters == 1234
+
+    items.path_of(run.folder, "development").write_text("{")
+    assert collect(plan)[0].parameters is None and collect(plan)[0].found == {1: 0.8}
+
+
 def test_a_training_of_several_commits_has_them_all(plan):
     (run,) = plan.runs_of(plan.cells[0])
     leave_result(run.folder, 0.8)
@@ -144,6 +155,6 @@ def test_a_score_that_is_missing_leaves_the_rest_of_a_table(tmp_path):
 
     assert found.found == {2: 0.8}
     assert found.remarks == [
-        "table1/snli_baseline, seed 1: metrics.json has None for test_accuracy, expected a number. "
+        "table1/snli_baseline, seed 1: metrics.json has None for test_accuracy, expected a number from 0 to 1. "
         "Remove the folder to train again."
     ]

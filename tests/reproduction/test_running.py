@@ -205,3 +205,33 @@ def test_time_left_is_said(tmp_path, trained):
         "Training 2 of 3: table3/snli_input, seed 1, about 2 minutes left",
         "Training 3 of 3: table3/snli_both, seed 1, about 1 minutes left",
     ]
+
+
+def test_an_experiment_that_is_being_edited_stops_no_other(tmp_path, monkeypatch):
+    """With a config that jsonnet cannot read any more when its turn comes."""
+    configs = tmp_path / "table2"
+    configs.mkdir()
+    task = EXPERIMENTS / "tasks" / "snli.libsonnet"
+    for variant, where in (("baseline", "null"), ("elmo", "'input'")):
+        text = f'// Cell: test accuracy 88.0.\n(import "{task}")(where={where})'
+        (configs / f"snli_{variant}.jsonnet").write_text(text)
+    jobs = Plan(cells_of("table2", tmp_path), (1,), VARIABLES, tmp_path / "runs").jobs()
+    begun = []
+    monkeypatch.setattr(
+        training, "_train_into", lambda part, begun_, run, *_: begun.append(run.name) or leave_part(part, begun_)
+    )
+    monkeypatch.setattr(
+        training, "evaluate", lambda run, split, keep_open: leave_items(run.folder, split, some_items([1]))
+    )
+    with (configs / "snli_baseline.jsonnet").open("a") as file:
+        file.write("{")
+
+    (failure,) = run_missing(jobs, print)
+
+    assert "snli_baseline, seed 1: " in failure and "STATIC ERROR" in failure
+    assert begun == ["table2/snli_elmo, seed 1"]
+
+
+def leave_part(part, begun):
+    leave_result(part, 0.8)
+    begun.write_text('{"inputs": {}}')

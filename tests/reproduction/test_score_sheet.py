@@ -32,8 +32,9 @@ def test_table_without_any_result_shows_the_paper():
 
 def test_table_with_results():
     wrong, right = ({1: some_items(right)} for right in ([0] * 14, [1] * 14))
-    rows = [Row(BASELINE, {1: 0.8}, 30.0, ["0123456789abc"], wrong)]
-    rows.append(Row(ELMO, {1: 0.84, 2: 0.86}, 90.0, ["0123456789abc-dirty", "fedcba9876543"], right))
+    rows = [Row(BASELINE, {1: 0.8}, 30.0, ["0123456789abc"], wrong, parameters=1234)]
+    commits = ["0123456789abc-dirty", "fedcba9876543"]
+    rows.append(Row(ELMO, {1: 0.84, 2: 0.86}, 90.0, commits, right, parameters=1234))
     sheet = score_sheet("A title", rows, "original")
 
     assert sheet.rows[0][3:] == ["80.0", "1", "", "", "", "90.0", "", "", "1,234", "0.5", "012345678"]

@@ -37,3 +37,12 @@ def test_without_gensim_it_says_what_to_do(tmp_path, corpus, monkeypatch):
     with pytest.raises(ImportError, match="pip install gensim.*--vectors"):
         word_vectors.train_vectors(corpus, tmp_path / "vectors.txt")
     assert not (tmp_path / "vectors.txt").exists()
+
+
+def test_too_little_text(tmp_path):
+    pytest.importorskip("gensim")
+    (tmp_path / "text.txt").write_text("The cat sat .\n", encoding="utf-8")
+
+    with pytest.raises(ValueError, match="text.txt: no word vectors .* occur 5 times or more"):
+        word_vectors.train_vectors(str(tmp_path / "text.txt"), tmp_path / "vectors.txt")
+    assert not (tmp_path / "vectors.txt").exists()
