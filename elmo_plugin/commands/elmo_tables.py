@@ -119,15 +119,20 @@ def _told() -> Iterator[None]:
 
 
 def check_from_args(args: argparse.Namespace) -> None:
-    """Say of each task what it reads and where it is; the exit code is 1 where something is missing."""
+    """Say of each task what it reads, and which seeds are done; the exit code is 1 where something is missing."""
     with _told():
         request = request_of(args)
         plan = request.plan(None, args.tasks)
         request.check_bilm()
     needs = request.needs(plan)
+    done: Dict[Path, List[str]] = {}
+    for job in plan.jobs():
+        if job.is_done:
+            done.setdefault(job.run.config, []).append(str(job.run.seed))
     by_task: Dict[str, List[str]] = {}
     for task, config in plan.experiments():
-        by_task.setdefault(task, []).append(config.as_posix())
+        seeds = f" (done: seed {', '.join(done[config])})" if config in done else ""
+        by_task.setdefault(task, []).append(config.as_posix() + seeds)
     for task, configs in by_task.items():
         print(f"{task}: {'something is missing' if task in needs.missing else 'all is there'}")
         for address in needs.fetched.get(task, ()):

@@ -1,5 +1,6 @@
 """Tables and figures as pictures."""
 
+import math
 from pathlib import Path
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -7,6 +8,7 @@ from elmo_plugin.benchmark.plot import PlotError, check
 from elmo_plugin.formats.atomic import replacing
 from elmo_plugin.reproduction.layer_sheet import LayerWeights, band, layer_name, layer_weights, layers_of
 from elmo_plugin.reproduction.results import Row
+from elmo_plugin.reproduction.scores import Score
 
 
 def draw(table: str, title: str, rows: Sequence[Row], path: Path) -> None:
@@ -48,19 +50,48 @@ def _panels(figure: Any, rows: Sequence[Row]) -> List[Tuple[Any, List[Row]]]:
 
 
 def _scores(figure: Any, rows: Sequence[Row]) -> None:
-    """Each cell a line: ours with its standard deviation, and the paper's."""
+    """
+    Each cell a line, with our score and its standard deviation above the paper's.
+
+    Both are drawn as points above those of one cell, the baseline where there is one: the models are not the same, and
+    it is the differences that compare. The scores themselves stand beside the marks.
+    """
     for axes, cells in _panels(figure, rows):
+        origin = next((row for row in cells if row.score is not None), cells[0])
         for height, row in enumerate(reversed(cells)):
-            if row.score is not None:
-                spread = row.score.deviation if len(row.found) > 1 else None
-                axes.errorbar(row.score.mean, height, xerr=spread, fmt="o", color="C0", capsize=3, label="ours")
-            if row.cell.paper is not None:
-                axes.errorbar(row.cell.paper, height, fmt="D", color="C1", fillstyle="none", label="paper")
+            if row.score is not None and origin.score is not None:
+                _mark(axes, "ours", row.score, origin.score.mean, height)
+            if row.cell.paper is not None and origin.cell.paper is not None:
+                _mark(axes, "paper", Score(row.cell.paper, math.nan), origin.cell.paper, height)
         axes.set_yticks(range(len(cells)), [row.cell.variant for row in reversed(cells)])
-        axes.set(title=f"{cells[0].cell.task}, {cells[0].cell.split}", xlabel="percent", ylim=(-0.5, len(cells) - 0.5))
+        axes.set(title=f"{cells[0].cell.task}, {cells[0].cell.split}", ylim=(-0.6, len(cells) - 0.4))
+        axes.set(xlabel=f"points above {origin.cell.variant}", xmargin=0.15)
         axes.grid(alpha=0.3)
-        handles, labels = axes.get_legend_handles_labels()
-        axes.legend(*zip(*{label: (handle, label) for handle, label in zip(handles, labels)}.values()))
+    handles = [figure.axes[0].plot([], [], label=source, **style)[0] for source, (style, _) in _STYLES.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+
+
+#: how a source is drawn, and how far above its line
+_STYLES: Dict[str, Tuple[Dict[str, Any], float]] = {
+    "ours": ({"marker": "o", "color": "C0", "linestyle": ""}, 0.12),
+    "paper": ({"marker": "D", "color": "C1", "linestyle": "", "fillstyle": "none"}, -0.12),
+}
+
+
+def _mark(axes: Any, source: str, score: Score, origin: float, height: float) -> None:
+    style, shift = _STYLES[source]
+    spread = None if math.isnan(score.deviation) else score.deviation
+    place = (score.mean - origin, height + shift)
+    axes.errorbar(*place, xerr=spread, capsize=3, **style)
+    axes.annotate(
+        f"{score.mean:.1f}",
+        place,
+        xytext=(0, 5 if shift > 0 else -14),
+        textcoords="offset points",
+        ha="center",
+        fontsize="small",
+        color=style["color"],
+    )
 
 
 def _over_data(figure: Any, rows: Sequence[Row]) -> None:

@@ -82,6 +82,32 @@ def test_data_that_are_there(tmp_path, monkeypatch, capsys):
     assert said.count("all is there") == 6 and "  experiments/table1/ner_elmo.jsonnet\n" in said
 
 
+def test_what_is_done_is_said(tmp_path, monkeypatch, capsys):
+    from elmo_plugin.commands.elmo_tables import request_of
+
+    task_data.write(tmp_path)
+    plan = request_of(named(tmp_path / "runs")).cell_plan([1, 3], ["ner"])
+    for job in plan.trainings()[:2]:
+        leave_result(job.run.folder, 0.75)
+        leave_items(job.run.folder, "test", some_items([1, 1, 0, 1]))
+    arguments = [
+        "--tasks",
+        "ner",
+        "--data",
+        tmp_path,
+        "--vectors",
+        tmp_path / "vectors.txt",
+        "--runs",
+        tmp_path / "runs",
+    ]
+    run(monkeypatch, "check", "table1", *arguments)
+
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "  experiments/table1/ner_baseline.jsonnet (done: seed 1, 3)",
+        "  experiments/table1/ner_elmo.jsonnet",
+    ]
+
+
 def test_empty_data_are_missing(tmp_path, monkeypatch, capsys):
     task_data.write(tmp_path)
     (tmp_path / "ner" / "wikigold" / "dev.txt").write_text("")

@@ -80,13 +80,17 @@ def test_what_is_hatched_as_in_the_paper(weight, hatch):
     assert pictures.cell_style(weight)["hatch"] == hatch
 
 
-def test_a_table_shows_ours_and_the_paper_s(figure):
+def test_a_table_shows_what_is_gained_beside_the_paper_s(figure):
+    """As points above the first cell that has a score; the scores stand beside the marks."""
     pictures._scores(figure, SCORES)
 
     snli, ner = figure.axes
     assert [label.get_text() for label in snli.get_yticklabels()] == ["elmo", "baseline"]
-    assert [text.get_text() for text in snli.get_legend().get_texts()] == ["ours", "paper"]
-    assert [text.get_text() for text in ner.get_legend().get_texts()] == ["paper"]
+    assert snli.get_xlabel() == "points above baseline"
+    marks = [(text.get_text(), round(text.xy[0], 2)) for text in snli.texts]
+    assert marks == [("67.5", 7.5), ("88.7", 0.7), ("60.0", 0.0), ("88.0", 0.0)]
+    assert [text.get_text() for text in ner.texts] == ["92.2"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ours", "paper"]
 
 
 @pytest.mark.parametrize("table", ["table1", "figure1", "figure2"])
