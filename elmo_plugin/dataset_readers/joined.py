@@ -1,5 +1,6 @@
 """Several files as one data set, named in one path."""
 
+import os
 import re
 from typing import Iterable, List
 
@@ -12,13 +13,16 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def expand(path: str) -> List[str]:
-    """Write out the braces of a path, as shells do: `a{b,c}` is `ab` and `ac`. They are not nested."""
-    found = _BRACES.search(path)
-    if found is None:
-        return [path]
-    return [
-        whole for name in found[1].split(",") for whole in expand(path[: found.start()] + name + path[found.end() :])
-    ]
+    """
+    Write out the braces of a path, as shells do: `a{b,c}` is `ab` and `ac`. They are not nested; those in the name of
+    a file or folder that is there are letters.
+    """
+    for found in _BRACES.finditer(path):
+        behind = path.find("/", found.end())
+        if not os.path.exists(path if behind < 0 else path[:behind]):
+            names = found[1].split(",")
+            return [whole for name in names for whole in expand(path[: found.start()] + name + path[found.end() :])]
+    return [path]
 
 
 @DatasetReader.register("joined")

@@ -46,6 +46,16 @@ def test_files_one_behind_the_other(tmp_path):
     assert read(tmp_path / "a.txt") == ["a"]
 
 
+def test_braces_in_the_name_of_a_folder_that_is_there(tmp_path):
+    folder = tmp_path / "da{b,c}"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.txt").write_text(f"{name}###N\n")
+
+    assert read(folder / "{b,a}.txt") == ["b", "a"]
+    assert expand(str(folder)) == [str(folder)] and expand(str(folder / "x")) == [str(folder / "x")]
+
+
 def test_a_file_that_is_missing_is_not_left_out(tmp_path):
     (tmp_path / "a.txt").write_text("a###N\n")
     with pytest.raises(FileNotFoundError, match="b.txt"):
