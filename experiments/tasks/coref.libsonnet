@@ -33,7 +33,7 @@ local sizes = {
     antecedents: 50,
     sentences: 10,
     documents: 117,
-    trainer: trainers.adam(lr=0.001, epochs=60, patience=5) + trainers.averaged(0.995),
+    trainer: trainers.adam(lr=0.001, epochs=60, patience=10) + trainers.averaged(0.995),
     trainable_words: true,
     genre: { genre_pattern: "^GUM_([a-z]+)_" },
   },
