@@ -10,12 +10,13 @@ def fault_at_end(path: "Union[str, PathLike[str]]") -> Optional[str]:
     Say why the last sentence of a file would be lost: AllenNLP's parser leaves out one that the file ends within.
 
     Returns what was found and what to do, without the name of the file; None where its last sentence is whole.
+
+    # Raises
+
+    `UnicodeDecodeError` where the file is not UTF-8.
     """
     with open(path, encoding="utf-8") as lines:
-        try:
-            last = "".join(deque(lines, maxlen=1)).strip()
-        except UnicodeDecodeError as error:
-            return f"{error}; expected text in UTF-8"
+        last = "".join(deque(lines, maxlen=1)).strip()
     if not last or last.startswith("#"):
         return None
     return (

@@ -12,7 +12,8 @@ class ElmoEpochs(TrainerCallback):
     """
     Print a line behind each epoch: which of how many, what it scores on the development part, what the best one did.
 
-    AllenNLP prints bars without either. It also prints behind which epoch a training that was killed goes on.
+    AllenNLP prints bars without either. It also prints behind which epoch a training that was killed goes on; the time
+    is that of all its parts where the callback `elmo_resume` stands in front of this one.
 
     Registered as "elmo_epochs".
     """
@@ -34,7 +35,7 @@ class ElmoEpochs(TrainerCallback):
     ) -> None:
         if not is_primary:
             return
-        # of the trainer: by their names, larger or smaller is better
+        # Each has a sign, of whether the larger or the smaller one is better, and a name.
         tracked: List[Tuple[float, str]] = trainer._metric_tracker.tracked_metrics
         scores = [_scores(metrics, name) for _, name in tracked if f"validation_{name}" in metrics]
         best = f"; best in epoch {metrics['best_epoch'] + 1}" if scores and "best_epoch" in metrics else ""

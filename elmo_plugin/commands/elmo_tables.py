@@ -5,7 +5,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Dict, Iterator, List, Optional, Sequence
+from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence
 
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from elmo_plugin.reproduction.planning import Request
 
 EXPERIMENTS = Path("experiments")
+#: the exit code of a command that was interrupted, as shells have it
+INTERRUPTED = 130
 RUNS = Path("runs/tables")
 
 
@@ -58,7 +60,7 @@ def _add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", choices=SCALES, default="small", help="small: open data and two cores")
     parser.add_argument("--tasks", type=_names, help="separated by commas; default: all of the table")
     parser.add_argument(
-        "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets, else as in the variable DATA"
+        "--data", default=os.environ.get("DATA", "data"), help="folder of all data sets; the variable DATA has one too"
     )
     parser.add_argument(
         "--bilm", help="a biLM (default: builtin at the small scale, original, which is the paper's, at its own)"
@@ -119,29 +121,20 @@ def _told() -> Iterator[None]:
 
 
 def check_from_args(args: argparse.Namespace) -> None:
-    """Say of each task what it reads, and which seeds are done; the exit code is 1 where something is missing."""
+    """Say of each task whether all is there, and which seeds are done; the exit code is 1 where it is not."""
+    from elmo_plugin.reproduction.survey import survey
+
     with _told():
         request = request_of(args)
         plan = request.plan(None, args.tasks)
         request.check_bilm()
-    needs = request.needs(plan)
-    done: Dict[Path, List[str]] = {}
-    for job in plan.jobs():
-        if job.is_done:
-            done.setdefault(job.run.config, []).append(str(job.run.seed))
-    by_task: Dict[str, List[str]] = {}
-    for task, config in plan.experiments():
-        seeds = f" (done: seed {', '.join(done[config])})" if config in done else ""
-        by_task.setdefault(task, []).append(config.as_posix() + seeds)
-    for task, configs in by_task.items():
-        print(f"{task}: {'something is missing' if task in needs.missing else 'all is there'}")
-        for address in needs.fetched.get(task, ()):
-            print(f"  fetched when a training needs it: {address}")
-        for name in configs:
-            print(f"  {name}")
-    missing = request.missing(needs)
-    if missing:
-        sys.exit(missing)
+        needs = request.needs(plan)
+        lines = survey(plan, needs)
+    for line in lines:
+        print(line)
+    problems = request.explain(needs)
+    if problems:
+        sys.exit(problems)
 
 
 def run_from_args(args: argparse.Namespace) -> None:
@@ -154,16 +147,22 @@ def run_from_args(args: argparse.Namespace) -> None:
         request = request_of(args)
         plan = request.plan(range(1, args.seeds + 1), args.tasks, args.cache)
         request.check_bilm()
-    missing = request.missing(request.needs(plan, all_of_it=False))
-    if missing:
-        sys.exit(missing)
+        jobs = plan.jobs()
+        problems = request.explain(request.needs(plan, all_of_it=False))
+    if problems:
+        sys.exit(problems)
     try:
-        failures = run_missing(plan.jobs(), print)
+        failures = run_missing(jobs, print)
     except KeyboardInterrupt:
-        sys.exit("interrupted: what is finished is kept, and the same command goes on with the rest")
-    _show(request, args.tasks)
+        print("interrupted: what is finished is kept, and the same command goes on with the rest", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    try:
+        _show(request, args.tasks)
+    finally:
+        if failures:
+            print("failed:\n" + "\n".join(failures), file=sys.stderr)
     if failures:
-        sys.exit("failed:\n" + "\n".join(failures))
+        sys.exit(1)
 
 
 def show_from_args(args: argparse.Namespace) -> None:
@@ -171,14 +170,14 @@ def show_from_args(args: argparse.Namespace) -> None:
     with _told():
         request = request_of(args)
         request.plan(None, args.tasks)
-    if not request.folder.is_dir():
+    if not any(request.folder.glob("*/*/metrics.json")):
         sys.exit(
-            f"{request.folder}: no such folder, expected that of the trainings at this scale; --runs names its parent"
+            f"{request.folder}: no training in it, expected the folder of those of this scale; --runs names its parent"
         )
     _show(request, args.tasks)
     others = request.other_tunings()
     if others:
-        print(f"there are biLMs tuned for {', '.join(others)}: --tuned shows what has them")
+        print(f"there are biLMs tuned for these tasks: --tuned {','.join(others)} shows the trainings that have them")
 
 
 def _show(request: "Request", tasks: Optional[Sequence[str]]) -> None:
@@ -202,10 +201,10 @@ def export_from_args(args: argparse.Namespace) -> None:
     from elmo_plugin.reproduction.recorder import ItemsError
     from elmo_plugin.reproduction.records import RecordsError, export
 
-    with _told():
-        plan = request_of(args).plan(None, args.tasks)
     try:
-        copies = export(plan, args.to / args.scale)
+        with _told():
+            plan = request_of(args).plan(None, args.tasks)
+            copies = export(plan, args.to / args.scale)
     except (RecordsError, TrainingError, ItemsError, OSError) as error:
         sys.exit(str(error))
     if not copies:

@@ -59,7 +59,10 @@ class CorefSentencesReader(ConllCorefReader):
     @overrides(check_signature=False)
     def _read(self, file_path: str) -> Iterable[Instance]:
         for path in matching(file_path) or [file_path]:
-            fault = fault_at_end(path)
+            try:
+                fault = fault_at_end(path)
+            except UnicodeDecodeError as error:
+                fault = f"{error}; expected text in UTF-8: convert it"
             if fault is not None:
                 raise ConfigurationError(f"{path}: {fault}.")
             documents = 0

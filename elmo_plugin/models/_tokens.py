@@ -6,20 +6,25 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import TextFieldTensors
 from allennlp.nn.util import get_text_field_mask
 
+#: characters of what is known about an item
+_SHOWN = 100
+
 
 def require_tokens(model: str, metadata: Optional[Sequence[Any]] = None, **texts: TextFieldTensors) -> None:
     """
-    Refuse a batch in which a text has no token: it would get a label that means nothing, or none of the others one.
+    Refuse a batch in which a text has no token. What the model says of it would mean nothing, or the whole batch fail.
+
+    On a GPU this waits for what is being computed, once a batch and text.
 
     # Parameters
 
     model : its registered name.
-    metadata : of each instance, to name the one.
+    metadata : of each instance; its "id" names the one that is refused.
     texts : by what they are, "premise" for example.
 
     # Raises
 
-    `ConfigurationError`
+    `ConfigurationError` where a text has no token.
     """
     for name, tokens in texts.items():
         # All indexers pad to the longest text of a batch: where that has none there is nothing to take a mask of.
@@ -27,7 +32,9 @@ def require_tokens(model: str, metadata: Optional[Sequence[Any]] = None, **texts
         has_tokens = None if is_empty else get_text_field_mask(tokens).any(dim=1)
         if has_tokens is None or not bool(has_tokens.all()):
             row = 0 if has_tokens is None else int((~has_tokens).nonzero()[0])
-            where = f", in {metadata[row]}" if metadata else f", in item {row + 1} of its batch"
+            about = metadata[row] if metadata else {}
+            shown = str(about.get("id") or about)[:_SHOWN]
             raise ConfigurationError(
-                f"{model}: a {name} without a token{where}. Expected at least one: leave the item out."
+                f"{model}: a {name} without a token, in item {row + 1} of its batch ({shown}). Expected at least one: "
+                "leave the item out."
             )

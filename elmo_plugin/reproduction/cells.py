@@ -88,7 +88,9 @@ def cells_of(table: str, experiments: Path, tasks: Optional[Sequence[str]] = Non
     elif table == "figure2":
         cells = [cell for cell in cells if not cell.is_baseline]
     if not cells:
-        raise CellError(f"{(experiments / table).absolute()}: no experiments. Start it in the root of the repository.")
+        raise CellError(
+            f"{(experiments / table).absolute()}: no experiments. Start this command in the repository's root."
+        )
     check_tasks(table, tasks, [cell.task for cell in cells])
     return sorted((cell for cell in cells if not tasks or cell.task in tasks), key=_order)
 
@@ -139,7 +141,7 @@ def resolve(config: Path, variables: Mapping[str, str]) -> Dict[str, Any]:
     try:
         return Params.from_file(str(config), ext_vars=dict(variables)).as_dict(quiet=True)
     except (RuntimeError, UnicodeError) as error:  # the first one is jsonnet's
-        raise CellError(f"{config}: {error}") from error
+        raise CellError(f"{config}: jsonnet cannot evaluate it: {str(error).strip()}. Correct it.") from error
 
 
 def callbacks_of(content: Mapping[str, Any]) -> List[Dict[str, Any]]:

@@ -3,15 +3,17 @@
 import shlex
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from elmo_plugin.adapters.patterns import matching
 from elmo_plugin.dataset_readers.joined import expand
 from elmo_plugin.dataset_readers.slice import parse
+from elmo_plugin.formats import pretrained
 from elmo_plugin.reproduction.cells import resolve
 from elmo_plugin.reproduction.data_checks import unsound, unsound_vectors
-from elmo_plugin.reproduction.named import DATA, WEIGHTS, kind_of, named_in, vectors_in
+from elmo_plugin.reproduction.named import DATA, WEIGHTS, WORD_VECTORS, kind_of, named_in, vectors_in
 
 #: for each task at the paper's scale: where its data come from
 SOURCES: Dict[str, str] = {
@@ -41,10 +43,28 @@ SOURCES: Dict[str, str] = {
         "the biLM is tuned on trees from SST_DATA: train.txt, dev.txt and test.txt."
     ),
 }
-#: and of the small scale
+#: and at the small scale
 _OPEN = (
     "These are open data, which do not come with this repository: docs/data.md says where from and how they are cut."
 )
+_PROGRAM = "program"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    What an experiment reads or runs that is not there, or not as its readers expect it.
+
+    # Parameters
+
+    kind : "data", "word vectors" or "program".
+    text : which one, and what is wrong with it.
+    is_absent : it is not there, or empty; else it is to be corrected.
+    """
+
+    kind: str
+    text: str
+    is_absent: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,14 +74,12 @@ class Needs:
 
     # Parameters
 
-    missing : by task what is not there, or would be taken by readers though it is wrong; nothing where all is sound.
-    fetched : by task the addresses that are fetched from when a training needs them.
-    vectors : those of the word vectors that are not there.
+    problems : by task, where there are any.
+    fetched : by task the addresses from which a training fetches what it needs, biLMs too.
     """
 
-    missing: Mapping[str, Sequence[str]]
+    problems: Mapping[str, Sequence[Problem]]
     fetched: Mapping[str, Sequence[str]]
-    vectors: Sequence[str] = ()
 
 
 def needs_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, str]) -> Needs:
@@ -71,64 +89,68 @@ def needs_of(experiments: Sequence[Tuple[str, Path]], variables: Mapping[str, st
     # Parameters
 
     variables : of the experiments.
+
+    # Raises
+
+    `CellError` where an experiment cannot be evaluated.
     """
-    missing: Dict[str, Dict[str, None]] = {}
-    fetched: Dict[str, Dict[str, None]] = {}
-    data: Dict[Tuple[str, Path], None] = {}
-    vectors: Dict[Tuple[str, str, int], None] = {}
+    named: Dict[str, _Named] = {}
     for task, config in experiments:
-        content = resolve(config, variables)
-        missing.setdefault(task, {}).update(dict.fromkeys(missing_programs(task)))
-        fetched.setdefault(task, {})
-        # Who reads a biLM says what is wrong with it.
-        named = [(key, name) for key, name in named_in(content) if key != WEIGHTS]
-        fetched[task].update(dict.fromkeys(name for _, name in named if _is_address(name)))
-        for key, path in ((key, path) for key, name in named if not _is_address(name) for path in _paths(name)):
-            missing[task].update(dict.fromkeys(_absent(path)))
-            if kind_of(key) == DATA:
-                data.update(dict.fromkeys((task, file) for file in found_at(path)))
-        own = [(task, path, width) for path, width in vectors_in(content) if not _is_address(path)]
-        vectors.update(dict.fromkeys(own))
-    for task, file in data:
-        if _holds(file):
-            missing[task].update(dict.fromkeys(unsound(task, file)))
-    for task, path, width in vectors:
-        for file in filter(_holds, found_at(path)):
-            missing[task].update(dict.fromkeys(unsound_vectors(file, width)))
-    absent = {path: None for _, path, _ in vectors if _absent(path)}
+        named.setdefault(task, _Named()).add(resolve(config, variables))
+    problems = {task: list(dict.fromkeys(_problems(task, of_task))) for task, of_task in named.items()}
     return Needs(
-        {task: list(names) for task, names in missing.items() if names},
-        {task: list(names) for task, names in fetched.items() if names},
-        list(absent),
+        {task: of_task for task, of_task in problems.items() if of_task},
+        {task: list(of_task.addresses) for task, of_task in named.items() if of_task.addresses},
     )
 
 
-def _is_address(name: str) -> bool:
-    return "://" in name
+class _Named:
+    """What the configurations of a task name, each once; biLMs that are no address are left to those who read them."""
+
+    def __init__(self) -> None:
+        self.addresses: Dict[str, None] = {}
+        self.data: Dict[str, None] = {}
+        self.vectors: Dict[Tuple[str, int], None] = {}
+
+    def add(self, content: Mapping[str, Any]) -> None:
+        for key, name in named_in(content):
+            if key == WEIGHTS:
+                self.addresses.update(dict.fromkeys(pretrained.addresses(name)))
+            elif pretrained.is_url(name):
+                self.addresses[name] = None
+            elif kind_of(key) == DATA:
+                # The readers `joined` and `slice` find files behind a name; others find what has it.
+                self.data.update(dict.fromkeys(expand(parse(name).file)))
+        here = [(path, width) for path, width in vectors_in(content) if not pretrained.is_url(path)]
+        self.vectors.update(dict.fromkeys(here))
 
 
-def _paths(name: str) -> List[str]:
-    """Of the files that the readers `joined` and `slice` find behind a name, and of others that behind itself."""
-    return expand(parse(name).file)
+def _problems(task: str, named: _Named) -> Iterator[Problem]:
+    for program in missing_programs(task):
+        yield Problem(_PROGRAM, program)
+    for path in named.data:
+        yield from _of_files(DATA, path, partial(unsound, task))
+    for path, width in named.vectors:
+        yield from _of_files(kind_of(WORD_VECTORS), path, partial(unsound_vectors, width=width))
+
+
+def _of_files(kind: str, path: str, check: Callable[[Path], Sequence[str]]) -> Iterator[Problem]:
+    """What is wrong with the files and folders behind a path or a pattern."""
+    files = found_at(path)
+    if not files:
+        yield Problem(kind, path)
+    for file in files:
+        if not file.exists():
+            yield Problem(kind, f"{file} (a link that leads nowhere)")
+        elif not (any(file.iterdir()) if file.is_dir() else file.stat().st_size):
+            yield Problem(kind, f"{file} (empty)")
+        else:
+            yield from (Problem(kind, text, is_absent=False) for text in check(file))
 
 
 def found_at(path: str) -> List[Path]:
     """The files and folders behind a path or a pattern."""
     return [Path(name) for name in matching(path)]
-
-
-def _absent(path: str) -> List[str]:
-    """What of a path or a pattern is not there, or empty."""
-    found = found_at(path)
-    if not found:
-        return [path]
-    return [f"{file} ({'empty' if file.exists() else 'leads nowhere'})" for file in found if not _holds(file)]
-
-
-def _holds(path: Path) -> bool:
-    if path.is_dir():
-        return any(path.iterdir())
-    return path.exists() and path.stat().st_size > 0  # a link may lead nowhere
 
 
 def missing_programs(task: str) -> List[str]:
@@ -137,29 +159,35 @@ def missing_programs(task: str) -> List[str]:
     return [] if is_there else ["the program perl, which runs the official script srl-eval.pl"]
 
 
-def report(needs: Needs, scale: str, folder: str) -> str:
+def explain(needs: Needs, scale: str, folder: str, vectors: str) -> str:
     """
-    Set what is missing in one message, what several tasks miss once; empty where nothing is.
+    Say what is not there or to be corrected, what several tasks read once, and what to do; empty where all is well.
 
     # Parameters
 
     folder : of all data sets, as it was given.
+    vectors : the file of the word vectors of the small scale.
     """
-    tasks_of: Dict[str, List[str]] = {}
-    for task, names in needs.missing.items():
-        for name in names:
-            tasks_of.setdefault(name, []).append(task)
-    groups: Dict[Tuple[str, ...], List[str]] = {}
-    for name, tasks in tasks_of.items():
-        groups.setdefault(tuple(tasks), []).append(name)
-    lines: List[str] = []
-    for group, names in groups.items():
-        lines += [f"{', '.join(group)}: missing", *(f"  {name}" for name in sorted(names))]
+    tasks_of: Dict[Problem, List[str]] = {}
+    for task, problems in needs.problems.items():
+        for problem in problems:
+            tasks_of.setdefault(problem, []).append(task)
+    groups: Dict[str, List[str]] = {}
+    for problem, tasks in tasks_of.items():
+        heading = f"{', '.join(tasks)}: {'missing' if problem.is_absent else 'to correct'}"
+        groups.setdefault(heading, []).append(problem.text)
+    lines = [line for heading, texts in groups.items() for line in (heading, *(f"  {text}" for text in sorted(texts)))]
+    absent = {problem.kind for problem in tasks_of if problem.is_absent}
     if scale == "paper":
-        lines += [f"{task}: {SOURCES[task]}" for task in needs.missing]
-    elif any(name not in needs.vectors for name in tasks_of):
+        has_absent = [
+            task
+            for task, problems in needs.problems.items()
+            if any(problem.is_absent and problem.kind != _PROGRAM for problem in problems)
+        ]
+        return "\n".join([*lines, *(f"{task}: {SOURCES[task]}" for task in has_absent)])
+    if DATA in absent:
         lines.append(f"{_OPEN} Their folder is {folder!r}; --data names another one.")
-    for path in needs.vectors if scale == "small" else ():
+    if kind_of(WORD_VECTORS) in absent:
         corpus = shlex.quote(f"{folder}/lm/train-*.txt.gz")
-        lines.append(f"The word vectors are made by: allennlp elmo-tables vectors {corpus} -o {shlex.quote(path)}")
+        lines.append(f"The word vectors are made by: allennlp elmo-tables vectors {corpus} -o {shlex.quote(vectors)}")
     return "\n".join(lines)

@@ -94,7 +94,8 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
 
     # Raises
 
-    `ItemsError` where the score is not the one that the training has reported: the data are others by now.
+    `ItemsError` where the score is not the one that the training has reported, or the data have labels that the model
+        does not know: they are others by now.
     `TrainingError` where there is no whole training.
     """
     import torch
@@ -106,11 +107,11 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
     data = config[outcome.DATA_KEYS[split]] if data is None else data
     instances = list(archive.validation_dataset_reader.read(data))
     try:
-        measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
+        for instance in instances:
+            instance.index_fields(archive.model.vocab)
     except KeyError as error:
-        raise ItemsError(
-            f"{folder}: {data} has the label {error}, which the model does not know. Give data with its labels."
-        ) from error
+        raise ItemsError(f"{data}: not the labels of the model in {folder}: {error.args[0]}") from error
+    measure, numbers = score_items(archive.model, score, instances, _batch_size(config), cuda_device)
     items = Items(
         score,
         measure,

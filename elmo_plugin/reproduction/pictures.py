@@ -6,9 +6,16 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from elmo_plugin.benchmark.plot import PlotError, check
 from elmo_plugin.formats.atomic import replacing
+from elmo_plugin.reproduction.comparison import against
 from elmo_plugin.reproduction.layer_sheet import LayerWeights, band, layer_name, layer_weights, layers_of
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.scores import Score
+
+#: how a source is drawn, and how far above its line
+_STYLES: Dict[str, Tuple[Dict[str, Any], float]] = {
+    "ours": ({"marker": "o", "color": "C0", "linestyle": ""}, 0.12),
+    "paper": ({"marker": "D", "color": "C1", "linestyle": "", "fillstyle": "none"}, -0.12),
+}
 
 
 def draw(table: str, title: str, rows: Sequence[Row], path: Path) -> None:
@@ -53,16 +60,19 @@ def _scores(figure: Any, rows: Sequence[Row]) -> None:
     """
     Each cell a line, with our score and its standard deviation above the paper's.
 
-    Both are drawn as points above those of one cell, the baseline where there is one: the models are not the same, and
-    it is the differences that compare. The scores themselves stand beside the marks.
+    Both are drawn as points above those of the first cell that has a score, the baseline where it is measured: the
+    models are not the same, and it is the differences that compare. A gain is that of the table, of the seeds that
+    both have; the bars are the spread of the score. The scores themselves stand beside the marks.
     """
     for axes, cells in _panels(figure, rows):
         origin = next((row for row in cells if row.score is not None), cells[0])
         for height, row in enumerate(reversed(cells)):
             if row.score is not None and origin.score is not None:
-                _mark(axes, "ours", row.score, origin.score.mean, height)
+                gained = None if row is origin else against(origin, row).ours
+                above = row.score.mean - origin.score.mean if gained is None else gained.absolute
+                _mark(axes, "ours", row.score, above, height)
             if row.cell.paper is not None and origin.cell.paper is not None:
-                _mark(axes, "paper", Score(row.cell.paper, math.nan), origin.cell.paper, height)
+                _mark(axes, "paper", Score(row.cell.paper, math.nan), row.cell.paper - origin.cell.paper, height)
         axes.set_yticks(range(len(cells)), [row.cell.variant for row in reversed(cells)])
         axes.set(title=f"{cells[0].cell.task}, {cells[0].cell.split}", ylim=(-0.6, len(cells) - 0.4))
         axes.set(xlabel=f"points above {origin.cell.variant}", xmargin=0.15)
@@ -71,17 +81,10 @@ def _scores(figure: Any, rows: Sequence[Row]) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
 
 
-#: how a source is drawn, and how far above its line
-_STYLES: Dict[str, Tuple[Dict[str, Any], float]] = {
-    "ours": ({"marker": "o", "color": "C0", "linestyle": ""}, 0.12),
-    "paper": ({"marker": "D", "color": "C1", "linestyle": "", "fillstyle": "none"}, -0.12),
-}
-
-
-def _mark(axes: Any, source: str, score: Score, origin: float, height: float) -> None:
+def _mark(axes: Any, source: str, score: Score, above: float, height: float) -> None:
     style, shift = _STYLES[source]
     spread = None if math.isnan(score.deviation) else score.deviation
-    place = (score.mean - origin, height + shift)
+    place = (above, height + shift)
     axes.errorbar(*place, xerr=spread, capsize=3, **style)
     axes.annotate(
         f"{score.mean:.1f}",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
 from elmo_plugin.formats import pretrained, read_options
-from elmo_plugin.reproduction import data_sets, tunings
+from elmo_plugin.reproduction import data_sets, outcome, tunings
 from elmo_plugin.reproduction.cells import CellError, cells_of
 from elmo_plugin.reproduction.jobs import Job, TablePlan
 from elmo_plugin.reproduction.plan import Plan
@@ -115,9 +115,9 @@ class Request:
 
     def other_tunings(self) -> List[str]:
         """The tasks for which tuned biLMs are there and not asked for: other cells may have them."""
-        if self._has_tunings:
+        if self._has_tunings or self.table == "figure1":
             return []
-        found = {path.name.split("-")[1].partition("_")[0] for path in self.folder.glob(f"{tunings.FOLDER}-*-*")}
+        found = tunings.tuned_in(self.folder)
         return sorted(found & {cell.task for cell in cells_of(self.table, self.experiments)})
 
     def check_bilm(self) -> None:
@@ -138,17 +138,21 @@ class Request:
         # Parameters
 
         all_of_it : also what is needed by trainings that are done.
+
+        # Raises
+
+        `CellError` where an experiment cannot be evaluated.
         """
         experiments = plan.experiments()
         if not all_of_it:
             jobs = plan.jobs()
             left = [job for job in jobs if not job.is_done]
-            # One that is needed may have to be done again: its weights may be gone.
-            needed = {job.needs for job in left}
+            # What is needed and has no weights any more is to be done again.
+            needed = {job.needs for job in left if job.needs is not None and not outcome.is_finished(job.needs)}
             coming = {job.run.config for job in [*left, *(job for job in jobs if job.run.folder in needed)]}
             experiments = [(task, config) for task, config in experiments if config in coming]
         return data_sets.needs_of(experiments, plan.variables)
 
-    def missing(self, needs: data_sets.Needs) -> str:
-        """Say what is not there, and where to get it; empty where all is."""
-        return data_sets.report(needs, self.scale, self.data)
+    def explain(self, needs: data_sets.Needs) -> str:
+        """Say what is not there or to be corrected, and what to do; empty where all is well."""
+        return data_sets.explain(needs, self.scale, self.data, self.vectors)

@@ -7,7 +7,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from elmo_plugin.engine.errors import EngineError
 from elmo_plugin.reproduction import items, outcome
-from elmo_plugin.reproduction.cells import Cell
+from elmo_plugin.reproduction.cells import Cell, CellError
 from elmo_plugin.reproduction.inputs import changed, inputs_of
 from elmo_plugin.reproduction.items import Items, ItemsError
 from elmo_plugin.reproduction.outcome import Result, TrainingError
@@ -59,7 +59,14 @@ class Row:
 def collect(plan: Plan) -> List[Row]:
     """Read the results of the runs that are finished; what to know about a tuning is a remark of each of its cells."""
     tunings = {task: _of_tuning(job.run) for task, job in plan.tunings().items()}
-    return [_row(cell, plan, tunings[cell.task] if plan.tuning_of(cell) else []) for cell in plan.cells]
+    return [_row_or_why_not(cell, plan, tunings[cell.task] if plan.tuning_of(cell) else []) for cell in plan.cells]
+
+
+def _row_or_why_not(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
+    try:
+        return _row(cell, plan, of_tuning)
+    except CellError as error:  # the experiment is being edited, maybe: nobody knows which trainings are its own
+        return Row(cell, remarks=[str(error)], is_tuned=plan.tuning_of(cell) is not None)
 
 
 def _of_tuning(run: Run) -> List[str]:
@@ -81,10 +88,14 @@ def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
         try:
             result = outcome.collect(run.folder)
             scored = result.score(cell.split)
-            of_run = items.read(run.folder, cell.split)
-        except (TrainingError, ItemsError) as error:
+        except TrainingError as error:
             remarks.append(f"{run.name}: {error}")
             continue
+        of_run = None
+        try:
+            of_run = items.read(run.folder, cell.split)
+        except ItemsError as error:
+            remarks.append(f"{run.name}: {error}")
         results.append((run, result))
         found[run.seed] = scored
         if of_run is not None:

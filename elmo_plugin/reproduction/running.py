@@ -103,5 +103,6 @@ def time_left(ahead: Sequence[Run], runs: Sequence[Run]) -> str:
     coming = [seconds.get(run.config, known) for run in ahead if not outcome.is_evaluated(run.folder)]
     total = sum(sum(values) / len(values) for values in coming)
     minutes = round(total / 60)
-    left = f"{minutes // 60}:{minutes % 60:02} hours" if minutes >= 60 else f"{minutes} minutes"
-    return f", about {left} left"
+    if minutes >= 60:
+        return f", about {minutes // 60}:{minutes % 60:02} hours left"
+    return ", less than two minutes left" if minutes < 2 else f", about {minutes} minutes left"

@@ -1,9 +1,10 @@
 """The fine-tuning of the biLM on the texts of the tasks (table 7 of the supplement), and what the tasks make of it."""
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from overrides import overrides
 
@@ -60,7 +61,9 @@ def tunings_of(experiments: Path, tasks: Optional[Sequence[str]] = None) -> List
     """
     found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
     if not found:
-        raise CellError(f"{experiments / FOLDER}: no experiments of table 7; run this in the repository's root.")
+        raise CellError(
+            f"{(experiments / FOLDER).absolute()}: no experiments. Start this command in the repository's root."
+        )
     check_tasks(TABLE, tasks, [one.task for one in found])
     return [one for one in found if not tasks or one.task in tasks]
 
@@ -122,6 +125,16 @@ class PerplexityJob(Job):
                 training.score_text(self.run, bilm, path, keep_open=keep_open)
 
 
+def tuned_in(folder: Path) -> Set[str]:
+    """The tasks for whose models there are tuned biLMs in a folder of trainings."""
+    found = set()
+    for path in folder.glob(f"{FOLDER}-*-*/{SEED}"):
+        task, _, text = path.parent.name.split("-")[1].partition("_")
+        if text == _TEXTS.get(task, "") and outcome.is_evaluated(path):
+            found.add(task)
+    return found
+
+
 def run_of(tuning: Tuning, variables: Mapping[str, str], folder: Path) -> Run:
     """The training that tunes the biLM; `variables` and `folder` as in `Plan`."""
     planned = fingerprint(tuning.config, variables)
@@ -147,10 +160,10 @@ def read_perplexities(path: Path) -> Dict[str, Any]:
         names = ("forward", "backward", "mean")
         numbers = [content["perplexity"][name] for name in names]
         numbers += [content[name] for name in ("words", "unknown_words")]
-        intervals = content.get("interval") or {}
+        intervals = dict(content.get("interval") or {})
         for low, high in (intervals[name] for name in names if name in intervals):
             numbers += [low, high]
-        if not all(isinstance(number, (int, float)) for number in numbers):
+        if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
             raise ValueError(f"{numbers} instead of numbers")
         if content["words"] <= 0:
             raise ValueError(f"{content['words']} words")

@@ -36,14 +36,12 @@ def train_vectors(corpus: str, target: Path, epochs: int = 5, min_count: int = 5
             f"{DIM} dimensions, a word and its numbers per line, by --vectors."
         ) from error
 
-    try:
-        model = gensim.Word2Vec(
-            _Sentences(corpus), vector_size=DIM, sg=1, epochs=epochs, min_count=min_count, workers=workers, seed=1
-        )
-    except RuntimeError as error:
-        raise ValueError(
-            f"{corpus}: no word vectors ({error}); expected words that occur {min_count} times or more. Give more text."
-        ) from error
+    sentences = _Sentences(corpus)
+    model = gensim.Word2Vec(vector_size=DIM, sg=1, epochs=epochs, min_count=min_count, workers=workers, seed=1)
+    model.build_vocab(sentences)
+    if not len(model.wv):
+        raise ValueError(f"{corpus}: no word occurs {min_count} times, as it has to for a vector. Give more text.")
+    model.train(sentences, total_examples=model.corpus_count, epochs=epochs)
     with replacing(target) as part, open(part, "w", encoding="utf-8") as file:
         for word, vector in zip(model.wv.index_to_key, model.wv.vectors):
             file.write(word + " " + " ".join(f"{value:.5f}" for value in vector) + "\n")

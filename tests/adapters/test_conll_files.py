@@ -32,10 +32,9 @@ def test_a_sentence_without_an_end_is_told(end: str, tmp_path: Path) -> None:
     assert said is not None and said.startswith("the last line is 'nw/a 0 0 dog', expected an empty one")
 
 
-def test_another_encoding_is_told(tmp_path: Path) -> None:
+def test_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.gold_conll"
     path.write_bytes("nw/a 0 0 c\xe4t\n\n".encode("latin-1"))
 
-    said = fault_at_end(path)
-
-    assert said is not None and said.endswith("expected text in UTF-8")
+    with pytest.raises(UnicodeDecodeError):
+        fault_at_end(path)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def test_what_is_done_is_said(tmp_path, monkeypatch, capsys):
     run(monkeypatch, "check", "table1", *arguments)
 
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "  experiments/table1/ner_baseline.jsonnet (done: seed 1, 3)",
+        "  experiments/table1/ner_baseline.jsonnet (done: seeds 1, 3)",
         "  experiments/table1/ner_elmo.jsonnet",
     ]
 
@@ -146,32 +147,76 @@ def test_a_bilm_is_the_same_however_its_path_is_given(tmp_path, monkeypatch, bil
     assert found[0] == found[1] and found[0]["BILM"] == str(bilm)
 
 
-def test_nothing_is_shown_or_copied_of_a_folder_that_is_not_there(tmp_path, monkeypatch):
-    with pytest.raises(SystemExit, match="nowhere/small: no such folder"):
-        run(monkeypatch, "show", "table1", "--runs", tmp_path / "nowhere")
-    with pytest.raises(SystemExit, match="nowhere/small: no training of this table"):
-        run(monkeypatch, "export", "table1", "--runs", tmp_path / "nowhere", "--to", tmp_path / "copies")
+def test_nothing_is_shown_or_copied_where_nothing_is(tmp_path, monkeypatch):
+    (tmp_path / "empty" / "small" / "ner-1").mkdir(parents=True)
+    for name in ("nowhere", "empty"):
+        with pytest.raises(SystemExit, match=f"{name}/small: no training in it"):
+            run(monkeypatch, "show", "table1", "--runs", tmp_path / name)
+        with pytest.raises(SystemExit, match=f"{name}/small: no training of this table"):
+            run(monkeypatch, "export", "table1", "--runs", tmp_path / name, "--to", tmp_path / "copies")
 
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.rglob("*")} == {"empty", "small", "ner-1"}
 
 
-def test_biLMs_that_are_tuned_and_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
-    for name in ("finetuning-snli-0123/1", "finetuning-squad_contexts-0123/1", "finetuning-pos-0123/1"):
-        (tmp_path / "small" / name).mkdir(parents=True)
+def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
+    """Those that a model can have: finished, and of the questions' paragraphs; figure 1 takes none."""
+    for name in (
+        "finetuning-snli-0123/1",
+        "finetuning-squad_questions-0123/1",
+        "finetuning-squad_contexts-0123/1.part",
+    ):
+        leave_result(tmp_path / "small" / name, 0.5)
     run(monkeypatch, "show", "table2", "--runs", tmp_path)
-    assert "tuned for snli, squad: --tuned shows" in capsys.readouterr().out
+    assert "--tuned snli shows the trainings" in capsys.readouterr().out
+    leave_result(tmp_path / "small" / "finetuning-squad_contexts-0123" / "1", 0.5)
+    run(monkeypatch, "show", "table2", "--runs", tmp_path)
+    assert "--tuned snli,squad shows the trainings" in capsys.readouterr().out
 
     run(monkeypatch, "show", "table2", "--runs", tmp_path, "--tuned", "snli")
-    assert "--tuned shows" not in capsys.readouterr().out
+    run(monkeypatch, "show", "figure1", "--runs", tmp_path)
+    assert "shows the trainings" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """The experiments of entities and sentiment, of which one is being edited, and finished trainings of all four."""
+    from elmo_plugin.commands import elmo_tables
+
+    task_data.write(tmp_path)
+    experiments = tmp_path / "experiments"
+    shutil.copytree(ROOT / "experiments", experiments, ignore=shutil.ignore_patterns("results"))
+    monkeypatch.setattr(elmo_tables, "EXPERIMENTS", experiments)
+    plan = elmo_tables.request_of(named(tmp_path / "runs")).cell_plan([1], ["ner", "sst"])
+    for job in plan.trainings():
+        leave_result(job.run.folder, 0.75)
+        leave_items(job.run.folder, "test", some_items([1, 1, 0, 1]))
+    with (experiments / "table1" / "ner_elmo.jsonnet").open("a") as file:
+        file.write("{")
+    return ["--data", tmp_path, "--vectors", tmp_path / "vectors.txt", "--runs", tmp_path / "runs"]
+
+
+@pytest.mark.parametrize("action", ["check", "run", "export"])
+def test_an_experiment_that_is_being_edited_is_named(action, edited, tmp_path, monkeypatch):
+    arguments = [*edited, *(["--to", tmp_path / "copies"] if action == "export" else [])]
+    with pytest.raises(SystemExit, match="ner_elmo.jsonnet: jsonnet cannot evaluate it: .*STATIC ERROR"):
+        run(monkeypatch, action, "table1", "--tasks", "ner", *arguments)
+
+
+def test_an_experiment_that_is_being_edited_leaves_the_rest_of_a_table(edited, tmp_path, monkeypatch, capsys):
+    run(monkeypatch, "run", "table1", "--tasks", "sst", *edited)
+
+    assert capsys.readouterr().out.count("75.0") == 2
+    table = (tmp_path / "runs" / "small" / "table1.md").read_text()
+    assert table.count("75.0") == 3 and "ner_elmo.jsonnet: jsonnet cannot evaluate it" in table
 
 
 def test_another_folder_than_that_of_the_repository(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=f"{tmp_path}/experiments/table1: no experiments. Start it in the root"):
+    with pytest.raises(SystemExit, match=f"{tmp_path}/experiments/table1: no experiments. Start this command"):
         run(monkeypatch, "check", "table1")
 
 
-def test_an_interruption_ends_without_a_traceback(tmp_path, monkeypatch):
+def test_an_interruption_ends_without_a_traceback(tmp_path, monkeypatch, capsys):
     from elmo_plugin.reproduction import training
 
     def interrupted(run, keep_open):
@@ -179,8 +224,10 @@ def test_an_interruption_ends_without_a_traceback(tmp_path, monkeypatch):
 
     task_data.write(tmp_path)
     monkeypatch.setattr(training, "train", interrupted)
-    with pytest.raises(SystemExit, match="interrupted: .* the same command goes on"):
+    with pytest.raises(SystemExit) as stopped:
         run(monkeypatch, "run", "table1", *entities(tmp_path))
+
+    assert stopped.value.code == 130 and "the same command goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("mistake", [FileNotFoundError("nowhere"), ConfigurationError("no such label")])

@@ -92,7 +92,7 @@ def test_a_text_without_tokens_is_refused(name, alone, instances):
         for field in ("span_start", "span_end"):
             instance.fields.pop(field, None)
 
-    message = rf"bidaf_self_attention: a {name} without a token, in {{.*Expected at least one"
+    message = rf"bidaf_self_attention: a {name} without a token, in item {1 if alone else 2} of its batch \(.*\)\. Exp"
     with pytest.raises(ConfigurationError, match=message):
         model(**tensors([*mates, empty], model))
 

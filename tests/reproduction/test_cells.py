@@ -51,7 +51,7 @@ def test_gains_of_table_1_are_the_paper_s():
 
 
 def test_other_tables_and_tasks_are_refused():
-    with pytest.raises(CellError, match="table9: no experiments. Start it in the root"):
+    with pytest.raises(CellError, match="table9: no experiments. Start this command"):
         cells_of("table9", EXPERIMENTS)
     with pytest.raises(CellError, match=r"no task \['pos'\]; choose from \['coref', 'ner'"):
         cells_of("table1", EXPERIMENTS, ["pos", "ner"])

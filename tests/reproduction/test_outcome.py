@@ -91,6 +91,8 @@ def test_where_a_mix_goes(number: int, config: Dict[str, Any], places: List[str]
         (outcome.METRICS, '{"training_duration": 3}'),
         (outcome.RECORD, "[]"),
         (outcome.RECORD, '{"inputs": null}'),
+        (outcome.RECORD, '{"commit": 5}'),
+        (outcome.METRICS, "[" * 100_000),
         ("config.json", '{"trainer": []}'),
         ("config.json", '{"trainer": {"validation_metric": 1}}'),
     ],
@@ -103,7 +105,7 @@ def test_files_that_hold_something_else_are_refused(name: str, content: str, tmp
         outcome.collect(tmp_path / "1")
 
 
-@pytest.mark.parametrize("score", ["null", '"0.5"', "NaN", "Infinity"])
+@pytest.mark.parametrize("score", ["null", '"0.5"', "NaN", "Infinity", "true", "1.5", "-0.1", "1" * 400])
 def test_a_score_that_is_no_number_is_refused(score: str, tmp_path: Path) -> None:
     leave_result(tmp_path / "1", 0.5)
     metrics = tmp_path / "1" / outcome.METRICS

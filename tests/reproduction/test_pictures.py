@@ -80,15 +80,20 @@ def test_what_is_hatched_as_in_the_paper(weight, hatch):
     assert pictures.cell_style(weight)["hatch"] == hatch
 
 
+def test_weights_that_are_fixed_may_be_any():
+    assert pictures.cell_style(-2.0)["facecolor"] == pictures.cell_style(0.0)["facecolor"]
+    assert pictures.cell_style(3.0)["facecolor"] == pictures.cell_style(1.0)["facecolor"]
+
+
 def test_a_table_shows_what_is_gained_beside_the_paper_s(figure):
-    """As points above the first cell that has a score; the scores stand beside the marks."""
+    """As points above the first cell that has a score, of the seeds that both have; scores stand beside the marks."""
     pictures._scores(figure, SCORES)
 
     snli, ner = figure.axes
     assert [label.get_text() for label in snli.get_yticklabels()] == ["elmo", "baseline"]
     assert snli.get_xlabel() == "points above baseline"
     marks = [(text.get_text(), round(text.xy[0], 2)) for text in snli.texts]
-    assert marks == [("67.5", 7.5), ("88.7", 0.7), ("60.0", 0.0), ("88.0", 0.0)]
+    assert marks == [("67.5", 5.0), ("88.7", 0.7), ("60.0", 0.0), ("88.0", 0.0)]
     assert [text.get_text() for text in ner.texts] == ["92.2"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ours", "paper"]
 

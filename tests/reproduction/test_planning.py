@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("allennlp")
 
 from elmo_plugin.engine.errors import EngineError
-from elmo_plugin.formats import read_options
+from elmo_plugin.formats import pretrained, read_options
+from elmo_plugin.reproduction import outcome
 from elmo_plugin.reproduction.cells import CellError
 from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.planning import Request
@@ -101,17 +102,17 @@ def test_a_bilm_without_a_softmax_is_refused_where_it_is_to_be_tuned(request_, t
 
 def test_what_is_missing(request_, tmp_path):
     plan = request_.plan(None, ["ner", "sst"])
-    assert request_.missing(request_.needs(plan)) == ""
+    assert request_.explain(request_.needs(plan)) == ""
 
     (tmp_path / "ner" / "wikigold" / "dev.txt").unlink()
-    said = request_.missing(request_.needs(plan))
+    said = request_.explain(request_.needs(plan))
     assert said.startswith(f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt\nThese are open data")
     assert repr(str(tmp_path)) in said and "vectors" not in said
 
 
 def test_word_vectors_that_are_missing_are_made_by_a_command(request_, tmp_path):
     (tmp_path / "vectors.txt").unlink()
-    said = request_.missing(request_.needs(request_.plan(None, ["ner", "sst"])))
+    said = request_.explain(request_.needs(request_.plan(None, ["ner", "sst"])))
 
     made = f"allennlp elmo-tables vectors '{tmp_path}/lm/train-*.txt.gz' -o {tmp_path}/vectors.txt"
     assert said == f"ner, sst: missing\n  {tmp_path}/vectors.txt\nThe word vectors are made by: {made}"
@@ -128,27 +129,50 @@ def test_what_is_done_needs_no_data(request_, tmp_path):
                 leaf.write_text("{}")
     shutil.rmtree(tmp_path / "sst")
 
-    assert not request_.needs(plan, all_of_it=False).missing
-    assert set(request_.needs(plan).missing) == {"sst"}
+    assert not request_.needs(plan, all_of_it=False).problems
+    assert set(request_.needs(plan).problems) == {"sst"}
 
-    # The biLM may have to be tuned again for a model that is not there, and reads the trees.
+    # A biLM whose weights are gone is tuned again, on the trees, for a model that is not there.
     shutil.rmtree(jobs["table1/sst_elmo, tuned, seed 1"].run.folder)
-    of_sst = request_.needs(plan, all_of_it=False).missing["sst"]
-    assert f"{tmp_path}/sst/test.txt" in of_sst and f"{tmp_path}/trees/train.txt" in of_sst
+    needed = {problem.text for problem in request_.needs(plan, all_of_it=False).problems["sst"]}
+    assert f"{tmp_path}/sst/test.txt" in needed and f"{tmp_path}/trees/train.txt" not in needed
+    (jobs["finetuning/sst, seed 1"].run.folder / outcome.ARCHIVE).unlink()
+    needed = {problem.text for problem in request_.needs(plan, all_of_it=False).problems["sst"]}
+    assert f"{tmp_path}/trees/train.txt" in needed
+
+
+def test_what_is_to_be_corrected_is_not_called_missing(request_, tmp_path, monkeypatch):
+    """And no one is told where to get it."""
+    (tmp_path / "ner" / "wikigold" / "dev.txt").write_text("Bonn\n")
+    (tmp_path / "vectors.txt").write_text(task_data.vectors(50))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = request_.explain(request_.needs(request_.plan(None, ["ner", "srl"])))
+
+    assert said.splitlines() == [
+        "ner: to correct",
+        f"  {tmp_path}/ner/wikigold/dev.txt (1 line is not a word with three tags; line 1: 'Bonn')",
+        "ner, srl: to correct",
+        f"  {tmp_path}/vectors.txt (vectors of 50 numbers, expected 100)",
+        "srl: missing",
+        "  the program perl, which runs the official script srl-eval.pl",
+    ]
 
 
 def test_what_is_fetched_is_named_by_its_address(request_):
     needs = replace(request_, scale="paper", bilm="builtin").needs(request_.plan(None, ["ner"]))
     assert not needs.fetched
 
-    of_paper = replace(request_, scale="paper")
+    of_paper = replace(request_, scale="paper", bilm="original")
     fetched = of_paper.needs(of_paper.plan(None, ["ner", "sst"])).fetched
-    names = {address.rsplit("/", 1)[1] for address in fetched["sst"]}
-    assert set(fetched) == {"sst"} and names == {"train.txt", "dev.txt", "test.txt", "glove.840B.300d.txt.gz"}
+    bilm = pretrained.addresses("original")
+    assert len(bilm) == 2 and fetched["ner"] == bilm
+    names = {address.rsplit("/", 1)[1] for address in fetched["sst"] if address not in bilm}
+    assert names == {"train.txt", "dev.txt", "test.txt", "glove.840B.300d.txt.gz"} and set(bilm) < set(fetched["sst"])
 
 
 def test_a_link_that_leads_nowhere_is_missing(request_, tmp_path):
     (tmp_path / "coref" / "ontogum_open" / "test_01.gold_conll").symlink_to(tmp_path / "nowhere")
 
-    (said,) = request_.needs(request_.plan(None, ["coref"])).missing["coref"]
-    assert said == f"{tmp_path}/coref/ontogum_open/test_01.gold_conll (leads nowhere)"
+    (problem,) = request_.needs(request_.plan(None, ["coref"])).problems["coref"]
+    assert problem.text == f"{tmp_path}/coref/ontogum_open/test_01.gold_conll (a link that leads nowhere)"
+    assert problem.is_absent

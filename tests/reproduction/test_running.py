@@ -203,7 +203,7 @@ def test_time_left_is_said(tmp_path, trained):
     assert [line.split("\n")[0] for line in said if line.startswith("Training")] == [
         "Training 1 of 3: table3/snli_output, seed 1",
         "Training 2 of 3: table3/snli_input, seed 1, about 2 minutes left",
-        "Training 3 of 3: table3/snli_both, seed 1, about 1 minutes left",
+        "Training 3 of 3: table3/snli_both, seed 1, less than two minutes left",
     ]
 
 

@@ -98,3 +98,13 @@ def test_brackets_are_no_markup():
 
     said = "".join(console.export_text().split())  # a narrow title has several lines
     assert "/m/[new]/model.tar.gz" in said and "[b]" in said
+
+
+def test_a_legend_stands_below_the_table():
+    with_legend = replace(SHEET, legend="score: of 100", remarks=["a remark"])
+
+    assert markdown(with_legend).splitlines()[-4:] == ["", "score: of 100", "", "- a remark"]
+    assert latex(with_legend).splitlines()[:3] == ["% A title", "% score: of 100", "% a remark"]
+    console = Console(file=io.StringIO(), width=200)
+    show(with_legend, console)
+    assert console.file.getvalue().splitlines()[-2:] == ["score: of 100", "a remark"]

@@ -16,7 +16,7 @@ from elmo_plugin.reproduction.cells import CellError, cells_of
 from elmo_plugin.reproduction.outcome import TrainingError
 from elmo_plugin.reproduction.plan import Plan
 from elmo_plugin.reproduction.running import run_missing
-from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, tuned_bilms, tunings_of
+from elmo_plugin.reproduction.tunings import TuningPlan, check_bilm, read_perplexities, tuned_bilms, tunings_of
 from tests import tiny
 from tests.reproduction.runs import leave_items, leave_result, some_items
 
@@ -75,7 +75,7 @@ def test_wrong_names_and_wrong_places_are_refused(tmp_path):
     assert [one.text for one in tunings_of(EXPERIMENTS, ["squad"])] == ["contexts", "questions"]
     with pytest.raises(CellError, match=r"table7 has no task \['coref'\]; choose from \['ner', 'snli', "):
         tunings_of(EXPERIMENTS, ["ner", "coref"])
-    with pytest.raises(CellError, match="no experiments of table 7"):
+    with pytest.raises(CellError, match="finetuning: no experiments"):
         tunings_of(tmp_path)
 
 
@@ -270,3 +270,29 @@ def test_a_bilm_without_a_softmax_or_its_words_is_refused(tmp_path):
         replace(found, softmax=softmax, vocabulary=["<S>", "</S>", "<UNK>", "a"]), tmp_path / "whole.safetensors"
     )
     check_bilm(str(tmp_path / "whole.safetensors"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"words": 0},
+        {"words": True},
+        {"words": None},
+        {"unknown_words": float("nan")},
+        {"perplexity": {"forward": 1.0, "backward": 1.0}},
+        {"interval": [1.0]},
+        {"interval": {"mean": [1.0]}},
+        {"interval": {"mean": [1.0, None]}},
+    ],
+    ids=str,
+)
+def test_perplexities_that_are_damaged_are_refused(changes, tmp_path):
+    numbers = {"forward": 1.5, "backward": 2.5, "mean": 2.0}
+    whole = {"perplexity": numbers, "words": 3, "unknown_words": 1, "interval": {"mean": [1.5, 2.5]}}
+    path = tmp_path / "perplexity_before.json"
+    path.write_text(json.dumps(whole))
+    assert read_perplexities(path) == whole
+
+    path.write_text(json.dumps({**whole, **changes}))
+    with pytest.raises(TrainingError, match="not the perplexities of a text"):
+        read_perplexities(path)
