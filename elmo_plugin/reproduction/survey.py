@@ -44,4 +44,5 @@ def _done(seeds: Dict[bool, List[int]]) -> str:
         f"{', '.join(map(str, sorted(of_bilm)))}{' with the tuned biLM' if is_tuned else ''}"
         for is_tuned, of_bilm in sorted(seeds.items())
     ]
-    return f" (done: seeds {'; '.join(listed)})" if listed else ""
+    count = sum(map(len, seeds.values()))
+    return f" (done: seed{'' if count == 1 else 's'} {'; '.join(listed)})" if listed else ""

@@ -16,11 +16,11 @@ from elmo_plugin.reproduction.tunings import AFTER, BEFORE, SEED, Tuning, Tuning
 
 MOMENTS = (BEFORE, AFTER)
 LEGEND = (
-    "text: of the task; words, unknown: of its development text, and how many of them the softmax does not know; "
-    "before, after: the perplexity of the biLM as it is and tuned, with those of both directions; paper before, "
-    "paper after: of Peters et al. (2018); untuned, tuned: what the task scores with them, percent, mean ± "
-    "standard deviation over seeds; gain: in points; p: that the two do not differ, over the items; minutes: of "
-    "the tuning; commit: of this package."
+    "text: of the task; words, unknown: of its development text, and how many of them the softmax does not "
+    "know; before, after: the perplexity of the biLM as it is and tuned, with those of both directions; paper "
+    "before, paper after: of Peters et al. (2018); score: of the task's model, on this part of the data; "
+    "untuned, tuned: what it is with both biLMs, percent, mean ± standard deviation over seeds; gain: in "
+    "points; p: that the two do not differ, over the items; minutes: of the tuning; commit: of this package."
 )
 COLUMNS = (
     "task",
