@@ -9,15 +9,16 @@ pytest.importorskip("allennlp")
 
 import torch  # noqa: E402
 from allennlp.common import Params  # noqa: E402
-from allennlp.data import Instance, Token  # noqa: E402
+from allennlp.data import Instance, Token, Vocabulary  # noqa: E402
 from allennlp.data.fields import LabelField, MetadataField, SequenceLabelField, TextField  # noqa: E402
+from allennlp.data.token_indexers import SingleIdTokenIndexer  # noqa: E402
 
 from elmo_plugin.reproduction import items, outcome  # noqa: E402
 from tests.reproduction.runs import MIX, leave_items, leave_result, some_items  # noqa: E402
 
 
 def instance(words="a b", label="x", tags=("O", "O"), about=1):
-    text = TextField([Token(word) for word in words.split()])
+    text = TextField([Token(word) for word in words.split()], {"tokens": SingleIdTokenIndexer()})
     return Instance(
         {
             "text": text,
@@ -85,8 +86,10 @@ def test_a_score_that_is_not_the_training_s_is_refused(scored, is_refused, tmp_p
     """Batches may change it by a little, other data by more."""
     folder = tmp_path / "run"
     leave_result(folder, scored)
+    model = torch.nn.Linear(2, 3)
+    model.vocab = Vocabulary.from_instances([instance()])
     loaded = SimpleNamespace(
-        model=torch.nn.Linear(2, 3),
+        model=model,
         config=Params(
             {
                 "trainer": {"validation_metric": "+accuracy"},
@@ -143,3 +146,15 @@ def test_nested_without_end(tmp_path):
 
     with pytest.raises(items.ItemsError, match="not scored items"):
         items.read(tmp_path, "test")
+
+
+def test_data_with_other_labels_are_named(tmp_path, monkeypatch):
+    model = torch.nn.Linear(2, 3)
+    model.vocab = Vocabulary.from_instances([instance()])
+    config = Params({"trainer": {"validation_metric": "+accuracy"}, "test_data_path": "data", "model": {}})
+    reader = SimpleNamespace(read=lambda path: [instance(), instance(label="y")])
+    loaded = SimpleNamespace(model=model, config=config, validation_dataset_reader=reader)
+    monkeypatch.setattr(outcome, "load", lambda archive, cuda_device: loaded)
+
+    with pytest.raises(items.ItemsError, match=f"^data: not the labels of the model in {tmp_path}: 'y' not found"):
+        items.evaluate(tmp_path, "test")
