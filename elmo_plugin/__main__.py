@@ -3,9 +3,7 @@
 import sys
 
 import elmo_plugin  # noqa: F401  applies compat before AllenNLP imports what that cures
-
-#: what a shell makes of a program that is interrupted
-_INTERRUPTED = 130
+from elmo_plugin.commands import INTERRUPTED
 
 
 def run() -> None:
@@ -16,7 +14,7 @@ def run() -> None:
         run_allennlp()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

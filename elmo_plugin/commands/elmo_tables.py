@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence
 from allennlp.commands.subcommand import Subcommand
 from overrides import overrides
 
+from elmo_plugin.commands import INTERRUPTED
+
 if TYPE_CHECKING:
     from elmo_plugin.reproduction.planning import Request
+    from elmo_plugin.reproduction.report import Rows
 
 EXPERIMENTS = Path("experiments")
-#: the exit code of a command that was interrupted, as shells have it
-INTERRUPTED = 130
 RUNS = Path("runs/tables")
 
 
@@ -157,7 +158,7 @@ def run_from_args(args: argparse.Namespace) -> None:
         print("interrupted: what is finished is kept, and the same command goes on with the rest", file=sys.stderr)
         sys.exit(INTERRUPTED)
     try:
-        _show(request, args.tasks)
+        _show(request, _rows(request, args.tasks), args.tasks)
     finally:
         if failures:
             print("failed:\n" + "\n".join(failures), file=sys.stderr)
@@ -167,26 +168,33 @@ def run_from_args(args: argparse.Namespace) -> None:
 
 def show_from_args(args: argparse.Namespace) -> None:
     """Print what there is, of all seeds, and write the whole table as Markdown, CSV, LaTeX and PNG."""
+    from elmo_plugin.reproduction.outcome import METRICS
+
     with _told():
         request = request_of(args)
-        request.plan(None, args.tasks)
-    if not any(request.folder.glob("*/*/metrics.json")):
+    rows = _rows(request, args.tasks)
+    if not any(request.folder.glob(f"*/*/{METRICS}")):
         sys.exit(
             f"{request.folder}: no training in it, expected the folder of those of this scale; --runs names its parent"
         )
-    _show(request, args.tasks)
+    _show(request, rows, args.tasks)
     others = request.other_tunings()
     if others:
         print(f"there are biLMs tuned for these tasks: --tuned {','.join(others)} shows the trainings that have them")
 
 
-def _show(request: "Request", tasks: Optional[Sequence[str]]) -> None:
-    from rich.console import Console
-
-    from elmo_plugin.reproduction.report import report, rows_of
+def _rows(request: "Request", tasks: Optional[Sequence[str]]) -> "Rows":
+    from elmo_plugin.reproduction.report import rows_of
 
     with _told():
-        rows = rows_of(request, tasks)
+        return rows_of(request, tasks)
+
+
+def _show(request: "Request", rows: "Rows", tasks: Optional[Sequence[str]]) -> None:
+    from rich.console import Console
+
+    from elmo_plugin.reproduction.report import report
+
     try:
         paths = report(request, rows, Console(), tasks)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -107,14 +108,16 @@ def _row(cell: Cell, plan: Plan, of_tuning: Sequence[str]) -> Row:
     remarks = [*(of_tuning if runs else []), *remarks, *remarks_of(results)]
     seconds = sum(one.seconds for _, one in results) / len(results) if results else None
     commits = sorted({commit for _, one in results for commit in one.commits})
-    parameters = next(filter(None, (_trained(run.folder) for run, _ in results)), None)
+    parameters = _trained(of_runs, [run.folder for run, _ in results])
     return Row(cell, found, seconds, commits, of_runs, remarks, plan.tuning_of(cell) is not None, parameters)
 
 
-def _trained(folder: Path) -> Optional[int]:
+def _trained(of_runs: Mapping[int, Items], folders: Sequence[Path]) -> Optional[int]:
     """How many weights are trained, which whoever scores the items of any part writes down."""
-    for split in outcome.PREFIXES:
-        with suppress(ItemsError):  # of this part it is told elsewhere, and of the other one it does not matter
+    for of_known in of_runs.values():
+        return int(of_known.parameters["trained"])
+    for folder, split in product(folders, outcome.PREFIXES):
+        with suppress(ItemsError):  # of the cell's part it is told already, and of the other one it does not matter
             of_run = items.read(folder, split)
             if of_run is not None:
                 return int(of_run.parameters["trained"])

@@ -103,7 +103,7 @@ def test_items_that_come_to_another_score_are_named(scored, is_told, plan):
 
 
 def test_weights_are_known_from_the_items_of_any_part(plan):
-    """Though those of the cell's own part are not scored, or damaged."""
+    """Though those of the cell's own part are not scored; damaged ones say nothing, and take no score away."""
     (run,) = plan.runs_of(plan.cells[0])
     leave_result(run.folder, 0.8)
     leave_items(run.folder, "development", some_items([1, 0]))
