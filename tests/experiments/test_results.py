@@ -53,11 +53,11 @@ def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monk
 
 
 def test_documents_tell_what_was_measured() -> None:
-    """What README and docs say of table 1: each gain that has three seeds, with both scores."""
+    """What README and docs say of table 1: each gain that has at least three seeds, with both scores."""
     with (RECORDS / f"table1-tuned-{'-'.join(TUNED)}.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     baselines = {line["task"]: line for line in lines if line["cell"] == "baseline"}
-    told = [line for line in lines if line["cell"] == "elmo" and line["seeds_compared"] == "3"]
+    told = [line for line in lines if line["cell"] == "elmo" and int(line["seeds_compared"]) >= 3]
     documents = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/experiments.md")]
 
     assert told
