@@ -63,10 +63,12 @@ def last_level_cache(device: torch.device) -> Optional[int]:
 
 def commit() -> Optional[str]:
     """
-    Name the commit of this package's checkout, with "-dirty" where files of the package or experiments differ from it.
+    Name the commit of this package's checkout, with "-dirty" where files of the package or experiments differ from it;
+    None where it is installed without one, be it inside another repository.
     """
     folder = Path(elmo_plugin.__file__).parent
     try:
+        _git(folder, "ls-files", "--error-unmatch", "__init__.py")
         name = _git(folder, "rev-parse", "HEAD")
         has_experiments = (folder.parent / "experiments").is_dir()
         where = [".", *(["../experiments", ":(exclude)../experiments/results"] if has_experiments else [])]

@@ -31,7 +31,7 @@ class ElmoTables(Subcommand):
         subparser = parser.add_parser(self.name, help=self.__doc__, description=self.__doc__)
         actions = subparser.add_subparsers(dest="action", required=True)
         run = actions.add_parser("run", help="train what is missing, then print the table")
-        show = actions.add_parser("show", help="print what there is")
+        show = actions.add_parser("show", help="print what there is; with --to, write it")
         check = actions.add_parser("check", help="say which data are missing and where to get them")
         export = actions.add_parser("export", help="copy what a table is computed from, to publish it")
         of_cells = {run: run_from_args, show: show_from_args, check: check_from_args, export: export_from_args}
@@ -39,6 +39,7 @@ class ElmoTables(Subcommand):
             _add_cells(action)
             action.set_defaults(func=function)
         export.add_argument("--to", type=Path, required=True, help="the folder that can then be the --runs of `show`")
+        show.add_argument("--to", type=Path, help="also write the table below this folder, as `run` does below --runs")
         items = actions.add_parser("items", help="score each item by a trained model, for the test over items")
         items.add_argument("folder", type=Path, help="of a finished training")
         items.add_argument("--split", choices=("test", "development"), default="test", help="of the data")
@@ -142,6 +143,8 @@ def run_from_args(args: argparse.Namespace) -> None:
     """Train, then show."""
     from elmo_plugin.reproduction.running import run_missing
 
+    if args.vectors is not None and args.scale != "small":
+        sys.exit("--vectors is of the small scale: the paper's has GloVe and Senna, at addresses and in --data.")
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
     with _told():
@@ -158,7 +161,9 @@ def run_from_args(args: argparse.Namespace) -> None:
         print("interrupted: what is finished is kept, and the same command goes on with the rest", file=sys.stderr)
         sys.exit(INTERRUPTED)
     try:
-        _show(request, _rows(request, args.tasks), args.tasks)
+        rows = _rows(request, args.tasks)
+        _show(request, rows, args.tasks)
+        _write(request, rows, args.runs)
     finally:
         if failures:
             print("failed:\n" + "\n".join(failures), file=sys.stderr)
@@ -167,7 +172,7 @@ def run_from_args(args: argparse.Namespace) -> None:
 
 
 def show_from_args(args: argparse.Namespace) -> None:
-    """Print what there is, of all seeds, and write the whole table as Markdown, CSV, LaTeX and PNG."""
+    """Print what there is, of all seeds; where it is asked for, write the whole table as `run` does."""
     from elmo_plugin.reproduction.outcome import METRICS
 
     with _told():
@@ -178,7 +183,10 @@ def show_from_args(args: argparse.Namespace) -> None:
             f"{request.folder}: no training in it, expected the folder of those of this scale; --runs names its parent"
         )
     _show(request, rows, args.tasks)
-    others = request.other_tunings()
+    if args.to is not None:
+        _write(request, rows, args.to)
+    with _told():
+        others = request.other_tunings()
     if others:
         print(f"there are biLMs tuned for these tasks: --tuned {','.join(others)} shows the trainings that have them")
 
@@ -193,10 +201,18 @@ def _rows(request: "Request", tasks: Optional[Sequence[str]]) -> "Rows":
 def _show(request: "Request", rows: "Rows", tasks: Optional[Sequence[str]]) -> None:
     from rich.console import Console
 
-    from elmo_plugin.reproduction.report import report
+    from elmo_plugin.reproduction.report import print_table
+
+    print_table(request, rows, Console(), tasks)
+
+
+def _write(request: "Request", rows: "Rows", folder: Path) -> None:
+    from rich.console import Console
+
+    from elmo_plugin.reproduction.report import write_table
 
     try:
-        paths = report(request, rows, Console(), tasks)
+        paths = write_table(request, rows, folder / request.scale, Console())
     except OSError as error:
         sys.exit(f"the table was not written: {error}")
     for path in paths:

@@ -30,7 +30,7 @@ class Comparison:
     row : of the table.
     ours, papers : the gain over the baseline; None where the row is one, or one of the two scores is missing. Ours is
         that of the seeds that both have.
-    p_value : of the hypothesis that the two do not differ, over the items; None where their items are not known.
+    p_value : of the hypothesis that the two do not differ, over the texts of the items; None where these are not known.
     remarks : why there is no p-value, and of which seeds alone it or the gain is.
     seeds : that the gain is of.
     """
@@ -72,7 +72,7 @@ def against(baseline: Row, improved: Row) -> Comparison:
     scored = sorted(baseline.items.keys() & improved.items.keys())
     if scored != seeds:
         which = f"p is of {_seeds(scored)} alone, the gain of {_seeds(seeds)}" if scored else "no p"
-        remarks.append(f"{name}: {which}: not all items are scored, which the next run does.")
+        remarks.append(f"{name}: {which}: not all items are scored; `run` scores them where the weights are there.")
     p = None
     try:
         p = p_value(baseline, improved)
@@ -94,7 +94,7 @@ def gain(baseline: Optional[float], improved: Optional[float]) -> Optional[Gain]
 
 def p_value(baseline: Row, improved: Row) -> Optional[float]:
     """
-    Test the difference of two rows over the items, with the trainings of the seeds that both have.
+    Test the difference of two rows over the texts of their items, with the trainings of the seeds that both have.
 
     # Raises
 
@@ -107,11 +107,11 @@ def p_value(baseline: Row, improved: Row) -> Optional[float]:
     for row in (baseline, improved):
         for seed in seeds:
             other = row.items[seed]
-            if (other.digest, other.measure, len(other.numbers)) != (first.digest, first.measure, len(first.numbers)):
+            if (other.digest, other.measure, other.groups) != (first.digest, first.measure, first.groups):
                 raise ItemsError(
                     f"{baseline.cell.variant}, seed {seeds[0]}, has {len(first.numbers)} scored items, "
                     f"{row.cell.variant}, seed {seed}, {len(other.numbers)} others: the data have changed between the "
                     "two. Remove the folder of the old one and run again."
                 )
     numbers = [np.array([row.items[seed].numbers for seed in seeds], dtype=float) for row in (baseline, improved)]
-    return paired_p_value(numbers[0], numbers[1], MEASURES[first.measure].score)
+    return paired_p_value(numbers[0], numbers[1], np.array(first.groups), MEASURES[first.measure].score)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from elmo_plugin.reproduction.recorder import ItemsError, score_items
 
 #: in points: what other batches may change where vectors depend on batch mates (layer norm "batch", carried state)
 _TOLERANCE = 1.0
+#: the fields that have what an item is about, by one of AllenNLP's names
+_TEXTS = ("passage", "premise", "text", "tokens")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Items:
     score : the name of what the training is validated by.
     measure : how the numbers of the items make that score: a key of `MEASURES`.
     numbers : of each item.
+    groups : the number of each item's text, 0, 1, ...: of the paragraph of a question, the premise of a hypothesis.
     digest : of the items' words and labels: equal for equal data.
     parameters : the model's weights: "all" and "trained".
     mixes : of ELMo layers, as `outcome.mixes_of` returns them.
@@ -35,6 +38,7 @@ class Items:
     score: str
     measure: str
     numbers: Sequence[Sequence[float]]
+    groups: Sequence[int]
     digest: str
     parameters: Dict[str, int]
     mixes: List[Dict[str, Any]]
@@ -72,6 +76,8 @@ def _checked(items: Items) -> Items:
         raise ValueError(f"numbers in the shape {numbers.shape}, expected rows of {width}")
     if not np.isfinite(numbers).all():
         raise ValueError("numbers that are not finite")
+    if len(items.groups) != len(numbers) or not all(type(group) is int and group >= 0 for group in items.groups):
+        raise ValueError(f"{len(items.groups)} groups, expected a number from 0 for each of {len(numbers)} items")
     int(items.parameters["trained"])
     for mix in items.mixes:
         weights = np.array([*mix["weights"], mix["gamma"]], dtype=float)
@@ -116,6 +122,7 @@ def evaluate(folder: Path, split: str, data: Optional[str] = None) -> Items:
         score,
         measure,
         numbers,
+        groups_of(instances),
         digest(instances),
         _sizes(archive.model),
         outcome.mixes_of(archive.model, config["model"]),
@@ -142,6 +149,17 @@ def digest(instances: Iterable[Any]) -> str:
         answers = getattr(instance.fields.get("metadata"), "metadata", {}).get("answer_texts", [])
         result.update("".join(f"{len(answer)} {answer}" for answer in answers).encode())
     return result.hexdigest()[:16]
+
+
+def groups_of(instances: Iterable[Any]) -> List[int]:
+    """Number the texts of items, in their order; items have one number where what they are about has the same words."""
+    numbers: Dict[Tuple[str, ...], int] = {}
+    return [numbers.setdefault(_text_of(instance), len(numbers)) for instance in instances]
+
+
+def _text_of(instance: Any) -> Tuple[str, ...]:
+    text = next(instance.fields[name] for name in _TEXTS if name in instance.fields)
+    return tuple(token.text for token in text.tokens)
 
 
 def _batch_size(config: Dict[str, Any]) -> int:

@@ -4,6 +4,8 @@ from typing import Any, Iterator, List, Tuple
 
 #: the keys of a configuration that name word vectors and a biLM
 WORD_VECTORS, WEIGHTS = "pretrained_file", "weights"
+#: AllenNLP's own words for them
+_ALIASES = {"weight_file": WEIGHTS}
 DATA = "data"
 _KINDS = {WORD_VECTORS: "word vectors", WEIGHTS: "biLM"}
 
@@ -12,8 +14,11 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
     """Yield what a configuration names, with its key."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from named_in(inner, name)
-    elif isinstance(value, str) and (key.endswith("data_path") or key in (WORD_VECTORS, WEIGHTS)):
+            yield from named_in(inner, _ALIASES.get(name, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from named_in(inner, key)
+    elif isinstance(value, str) and (key.endswith("data_path") or key in _KINDS):
         yield key, value
 
 
@@ -22,8 +27,9 @@ def vectors_in(value: Any) -> Iterator[Tuple[str, int]]:
     if isinstance(value, dict):
         if isinstance(value.get(WORD_VECTORS), str):
             yield value[WORD_VECTORS], value["embedding_dim"]
-        for inner in value.values():
-            yield from vectors_in(inner)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for inner in inside:
+        yield from vectors_in(inner)
 
 
 def kind_of(key: str) -> str:

@@ -121,7 +121,7 @@ def collect(folder: Path, with_mixes: bool = False) -> Result:
             _commits(record),
             validation_metric(config),
             dict(record.get("inputs", {})),
-            " and ".join(
+            "; ".join(
                 filter(None, [cut_short(metrics, config["trainer"]), recovered(record), unrecorded(record, config)])
             ),
         )

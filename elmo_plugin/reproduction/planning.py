@@ -1,6 +1,6 @@
 """From what a person asks for to what is to be run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
@@ -114,11 +114,17 @@ class Request:
             raise CellError(f"--tuned {','.join(self.tuned)}: {error}") from error
 
     def other_tunings(self) -> List[str]:
-        """The tasks for which tuned biLMs are there and not asked for: other cells may have them."""
+        """
+        Return the tasks for which this biLM was tuned, where that is not asked for: other cells may have them.
+
+        # Raises
+
+        `CellError` where an experiment cannot be evaluated; `EngineError` where the width of the biLM cannot be read.
+        """
         if self._has_tunings or self.table == "figure1":
             return []
-        found = tunings.tuned_in(self.folder)
-        return sorted(found & {cell.task for cell in cells_of(self.table, self.experiments)})
+        tasks = sorted({cell.task for cell in cells_of(self.table, self.experiments)})
+        return tunings.tuned_in(self.folder, self.experiments, tasks, replace(self, tuned=tasks).variables())
 
     def check_bilm(self) -> None:
         """

@@ -46,21 +46,32 @@ def rows_of(request: Request, tasks: Optional[Sequence[str]] = None) -> Rows:
     return collect_tunings(plan) if isinstance(plan, TuningPlan) else collect(cast(Plan, plan))
 
 
-def report(request: Request, rows: Rows, console: Console, tasks: Optional[Sequence[str]] = None) -> List[Path]:
+def print_table(request: Request, rows: Rows, console: Console, tasks: Optional[Sequence[str]] = None) -> None:
     """
-    Print what there is, and write it as Markdown, CSV, LaTeX and PNG; why there is no picture is printed too.
+    Print what there is.
+
+    # Parameters
+
+    rows : of `rows_of`.
+    tasks : to print; all where it is None.
+    """
+    sheet.show(_sheet(request, [row for row in rows if tasks is None or row.task in tasks]), console)
+
+
+def write_table(request: Request, rows: Rows, folder: Path, console: Console) -> List[Path]:
+    """
+    Write what there is as Markdown, CSV, LaTeX and PNG; why there is no picture is printed.
 
     # Parameters
 
     rows : of `rows_of`; table 7 has no picture.
-    tasks : to print; all are written.
+    folder : of the files, made where it is not there.
 
     # Returns
 
     The files, which have the name of the table and, but for the built-in biLM, that of the biLM, with a digest of its
     path where it is a file, and of the tasks for which it is tuned.
     """
-    sheet.show(_sheet(request, [row for row in rows if tasks is None or row.task in tasks]), console)
     made = _sheet(request, rows)
     parts = [request.table]
     if request.bilm != pretrained.BUILTIN:
@@ -68,10 +79,10 @@ def report(request: Request, rows: Rows, console: Console, tasks: Optional[Seque
     if request.tuned:
         parts += ["tuned", *_tuned(request)]
     name = "-".join(parts)
-    paths = sheet.write(made, request.folder, name)
+    paths = sheet.write(made, folder, name)
     if request.table == TABLE:
         return paths
-    picture = request.folder / f"{name}.png"
+    picture = folder / f"{name}.png"
     try:
         pictures.draw(request.table, made.title, cast(List[Row], rows), picture)
     except PlotError as error:

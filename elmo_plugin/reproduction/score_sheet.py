@@ -12,7 +12,7 @@ LEGEND = (
     "cell: the task's model, \"tuned\" with a biLM that was tuned on the task's text first; score: on this part "
     "of the data; ours: percent, mean ± standard deviation over so many seeds; gain: over the baseline of the "
     "task, in points; errors: the change of the baseline's errors; p: that the two do not differ, over the "
-    "items; paper, its gain, its errors: the same of Peters et al. (2018); weights: those that are trained; "
+    "items' texts; paper, its gain, its errors: the same of Peters et al. (2018); weights: those that are trained; "
     "minutes: of a training, on a machine that may have been busy; commit: of this package."
 )
 COLUMNS = (

@@ -63,7 +63,7 @@ class Run:
         return " ".join([*variables, "allennlp", *map(shlex.quote, self.arguments("FOLDER"))])
 
 
-def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> None:
+def train(run: Run, keep_open: Sequence[int] = ()) -> None:
     """
     Train, in a process of its own, which shows its progress.
 
@@ -74,7 +74,6 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
 
     # Parameters
 
-    is_quiet : leave out what AllenNLP reports about its parameters; warnings and progress are shown.
     keep_open : descriptors of files that the process inherits: a lock is then held until the training ends, also where
         the process that took it is killed.
 
@@ -90,7 +89,7 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
     part = run.folder.with_name(run.folder.name + ".part")
     begun = run.folder.with_name(f"{run.folder.name}.{outcome.RECORD}")
     if not (begun.exists() and outcome.is_whole(part)):
-        _train_into(part, begun, run, is_quiet, keep_open)
+        _train_into(part, begun, run, keep_open)
     # A kill between any two of these lines leaves enough to do them again.
     _add_inputs(begun, run)
     shutil.copyfile(begun, part / outcome.RECORD)
@@ -100,7 +99,7 @@ def train(run: Run, is_quiet: bool = True, keep_open: Sequence[int] = ()) -> Non
     begun.unlink()
 
 
-def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
+def _train_into(part: Path, begun: Path, run: Run, keep_open: Sequence[int]) -> None:
     # What is at an address may be fetched anew by the training: it is described behind it.
     commit, inputs = machine.commit(), inputs_of(run.config, run.variables, with_fetched=False)
     earlier = _earlier(part, begun, inputs)
@@ -122,7 +121,7 @@ def _train_into(part: Path, begun: Path, run: Run, is_quiet: bool, keep_open: Se
         new.write_text(json.dumps(record, indent=2), encoding="utf-8")
     try:
         mode = "--force" if earlier is None else "--recover"
-        _allennlp(run.arguments(str(part), mode), run, is_quiet, keep_open)
+        _allennlp(run.arguments(str(part), mode), run, keep_open)
     except TrainingError as error:
         if earlier is None:
             raise
@@ -166,7 +165,7 @@ def evaluate(run: Run, split: str, keep_open: Sequence[int] = ()) -> None:
     `TrainingError` where the program fails.
     """
     data = resolve(run.config, run.variables)[outcome.DATA_KEYS[split]]
-    _allennlp(["elmo-tables", "items", str(run.folder), "--split", split, "--data", data], run, True, keep_open)
+    _allennlp(["elmo-tables", "items", str(run.folder), "--split", split, "--data", data], run, keep_open)
 
 
 def score_text(run: Run, bilm: str, output: Path, keep_open: Sequence[int] = ()) -> None:
@@ -186,14 +185,14 @@ def score_text(run: Run, bilm: str, output: Path, keep_open: Sequence[int] = ())
 
     device = "0" if torch.cuda.is_available() else "-1"
     arguments = ["elmo-perplexity", bilm, "--like", str(run.config), "--output", str(output), "--cuda-device", device]
-    _allennlp(arguments, run, True, keep_open)
+    _allennlp(arguments, run, keep_open)
 
 
-def _allennlp(arguments: Sequence[str], run: Run, is_quiet: bool, keep_open: Sequence[int]) -> None:
+def _allennlp(arguments: Sequence[str], run: Run, keep_open: Sequence[int]) -> None:
     environment = {**os.environ, **run.variables}
     environment.setdefault("PYTHONUTF8", "1")  # AllenNLP's readers open files in the encoding of the locale
-    if is_quiet:
-        environment.setdefault("ALLENNLP_LOG_LEVEL", "WARNING")
+    # Without what AllenNLP reports about its parameters; warnings and progress are shown.
+    environment.setdefault("ALLENNLP_LOG_LEVEL", "WARNING")
     command = [sys.executable, "-m", "elmo_plugin", *arguments]
     if arguments[0] == "train" and not sys.stderr.isatty():
         command.append("--file-friendly-logging")

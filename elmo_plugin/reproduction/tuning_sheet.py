@@ -20,7 +20,7 @@ LEGEND = (
     "know; before, after: the perplexity of the biLM as it is and tuned, with those of both directions; paper "
     "before, paper after: of Peters et al. (2018); score: of the task's model, on this part of the data; "
     "untuned, tuned: what it is with both biLMs, percent, mean ± standard deviation over seeds; gain: in "
-    "points; p: that the two do not differ, over the items; minutes: of the tuning; commit: of this package."
+    "points; p: that the two do not differ, over the items' texts; minutes: of the tuning; commit: of this package."
 )
 COLUMNS = (
     "task",
@@ -125,7 +125,7 @@ def texts(row: TuningRow, numbers: Mapping[str, Any]) -> List[str]:
         "" if words is None else f"{words:,}",
         "" if words is None else f"{100 * numbers['unknown_words'] / words:.1f}%",
         *(_perplexity(row, moment) for moment in MOMENTS),
-        *("" if value is None else f"{value:g}" for value in (row.tuning.paper_before, row.tuning.paper_after)),
+        *("" if value is None else f"{value:.1f}" for value in (row.tuning.paper_before, row.tuning.paper_after)),
         _score_name(row),
         *(str(row.scores[moment].score or "") if moment in row.scores else "" for moment in MOMENTS),
         str(numbers["seeds"] or ""),
@@ -158,7 +158,7 @@ def record(row: TuningRow, compared: Optional[Comparison], bilm: str) -> Dict[st
         score = scores.get(moment)
         known[name] = None if score is None else score.mean
         known[f"{name}_deviation"] = None if score is None or math.isnan(score.deviation) else score.deviation
-    known["seeds"] = len(set.intersection(*(set(one.found) for one in row.scores.values()))) if row.scores else 0
+    known["seeds"] = len(compared.seeds) if compared else 0
     known["gain"] = compared.ours.absolute if compared and compared.ours else None
     known["p_value"] = compared.p_value if compared else None
     return {**known, "seconds": row.seconds, "commit": " ".join(row.commits), "bilm": bilm}

@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from overrides import overrides
 
@@ -125,14 +125,17 @@ class PerplexityJob(Job):
                 training.score_text(self.run, bilm, path, keep_open=keep_open)
 
 
-def tuned_in(folder: Path) -> Set[str]:
-    """The tasks for whose models there are tuned biLMs in a folder of trainings."""
-    found = set()
-    for path in folder.glob(f"{FOLDER}-*-*/{SEED}"):
-        task, _, text = path.parent.name.split("-")[1].partition("_")
-        if text == _TEXTS.get(task, "") and outcome.is_evaluated(path):
-            found.add(task)
-    return found
+def tuned_in(folder: Path, experiments: Path, tasks: Sequence[str], variables: Mapping[str, str]) -> List[str]:
+    """
+    Return those of the tasks for whose models there are tuned biLMs of the variable BILM in a folder of trainings.
+
+    # Raises
+
+    `CellError` where an experiment cannot be evaluated.
+    """
+    found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
+    ours = [one for one in found if one.task in tasks and one.text == _TEXTS.get(one.task, "")]
+    return sorted(one.task for one in ours if outcome.is_evaluated(run_of(one, variables, folder).folder))
 
 
 def run_of(tuning: Tuning, variables: Mapping[str, str], folder: Path) -> Run:

@@ -68,6 +68,17 @@ def test_a_package_without_experiments_has_a_commit(tmp_path, monkeypatch):
     assert len(machine.commit()) == 40
 
 
+def test_a_package_inside_another_repository_has_no_commit_of_its_own(tmp_path, monkeypatch):
+    """As in the environment of a project."""
+    (tmp_path / ".gitignore").write_text("lib/")
+    make_checkout(tmp_path)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    monkeypatch.setattr(machine.elmo_plugin, "__file__", str(tmp_path / "lib" / "__init__.py"))
+
+    assert machine.commit() is None
+
+
 def test_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
 

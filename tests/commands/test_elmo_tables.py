@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.fixture(autouse=True)
 def in_root(monkeypatch):
     monkeypatch.chdir(ROOT)
-    for name in ("DATA", "BILM", "VECTORS"):
+    for name in ("DATA", "SST_DATA", "BILM", "VECTORS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -159,21 +159,30 @@ def test_nothing_is_shown_or_copied_where_nothing_is(tmp_path, monkeypatch):
 
 
 def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
-    """Those that a model can have: finished, and of the questions' paragraphs; figure 1 takes none."""
-    for name in (
-        "finetuning-snli-0123/1",
-        "finetuning-squad_questions-0123/1",
-        "finetuning-squad_contexts-0123/1.part",
-    ):
-        leave_result(tmp_path / "small" / name, 0.5)
-    run(monkeypatch, "show", "table2", "--runs", tmp_path)
+    """Those that a model can have: finished, of this biLM, and of the questions' paragraphs; figure 1 takes none."""
+    from elmo_plugin.commands.elmo_tables import EXPERIMENTS, request_of
+    from elmo_plugin.reproduction import tunings
+
+    asked = named(tmp_path)
+    asked.tuned = ["snli"]
+    variables = request_of(asked).variables()
+    folders = {
+        one.config.stem: tunings.run_of(one, variables, tmp_path / "small").folder
+        for one in tunings.tunings_of(EXPERIMENTS, ["snli", "squad"])
+    }
+    for folder in (folders["snli"], folders["squad_questions"], folders["squad_contexts"].with_name("1.part")):
+        leave_result(folder, 0.5)
+    data = ["--data", "d", "--vectors", "v", "--runs", tmp_path]
+    run(monkeypatch, "show", "table2", *data)
     assert "--tuned snli shows the trainings" in capsys.readouterr().out
-    leave_result(tmp_path / "small" / "finetuning-squad_contexts-0123" / "1", 0.5)
-    run(monkeypatch, "show", "table2", "--runs", tmp_path)
+    leave_result(folders["squad_contexts"], 0.5)
+    run(monkeypatch, "show", "table2", *data)
     assert "--tuned snli,squad shows the trainings" in capsys.readouterr().out
 
-    run(monkeypatch, "show", "table2", "--runs", tmp_path, "--tuned", "snli")
-    run(monkeypatch, "show", "figure1", "--runs", tmp_path)
+    write_weights(read_weights("builtin"), tmp_path / "other.safetensors")
+    run(monkeypatch, "show", "table2", *data, "--bilm", tmp_path / "other.safetensors")
+    run(monkeypatch, "show", "table2", *data, "--tuned", "snli")
+    run(monkeypatch, "show", "figure1", *data)
     assert "shows the trainings" not in capsys.readouterr().out
 
 
@@ -335,7 +344,7 @@ def test_a_table_with_a_tuned_bilm(tmp_path, monkeypatch, capsys, bilm):
     capsys.readouterr()
     run(monkeypatch, "export", *arguments, "--runs", tmp_path / "runs", "--to", tmp_path / "copies")
     assert f"3 trainings in {tmp_path / 'copies' / 'small'}" in capsys.readouterr().out
-    run(monkeypatch, "show", *arguments, "--runs", tmp_path / "copies")
+    run(monkeypatch, "show", *arguments, "--runs", tmp_path / "copies", "--to", tmp_path / "copies")
 
     assert [one.name for one in trained] == [
         "finetuning/snli, seed 1",
@@ -404,6 +413,9 @@ def test_what_is_exported_can_be_shown(tmp_path, monkeypatch, capsys):
 
     said = capsys.readouterr().out
     assert f"2 trainings in {tmp_path / 'copies' / 'small'}" in said and "75.0" in said
+    assert sorted((tmp_path / "copies" / "small").glob("table1*")) == []  # which only `--to` asks for
+    run(monkeypatch, "show", "table1", "--runs", tmp_path / "copies", "--to", tmp_path / "tables")
+    assert "75.0" in (tmp_path / "tables" / "small" / "table1.md").read_text()
     with pytest.raises(SystemExit, match="expected another folder"):
         run(monkeypatch, "export", "table1", "--runs", tmp_path / "runs", "--to", tmp_path / "runs")
 

@@ -1,6 +1,7 @@
 """The published tables are made of the published records, and these are of the experiments as they are now."""
 
 import csv
+import json
 import re
 from pathlib import Path
 from typing import Any, List, Tuple
@@ -12,7 +13,8 @@ pytest.importorskip("allennlp")
 from allennlp.commands import main  # noqa: E402
 
 from elmo_plugin.reproduction import tunings  # noqa: E402
-from elmo_plugin.reproduction.cells import TABLES, cells_of  # noqa: E402
+from elmo_plugin.reproduction.cells import PLACES, TABLES, cells_of  # noqa: E402
+from elmo_plugin.reproduction.named import named_in  # noqa: E402
 from elmo_plugin.reproduction.plan import Plan  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,7 +35,7 @@ def named(path: Path) -> Tuple[str, List[str]]:
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last digit; an experiment that was changed has no records."""
+    """To the last digit; an experiment that was changed has no records. The data of this machine are not looked at."""
     table, tuned = named(path)
     (tmp_path / "small").mkdir()
     for folder in RECORDS.iterdir():
@@ -42,7 +44,9 @@ def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monk
     monkeypatch.chdir(EXPERIMENTS.parent)
     for name in ("DATA", "BILM", "VECTORS", "SST_DATA"):
         monkeypatch.delenv(name, raising=False)
-    arguments = ["show", table, "--runs", str(tmp_path), *(["--tuned", ",".join(tuned)] if tuned else [])]
+    nowhere = str(tmp_path / "nothing")
+    arguments = ["show", table, "--runs", str(tmp_path), "--to", str(tmp_path), "--data", nowhere, "--vectors", nowhere]
+    arguments += ["--tuned", ",".join(tuned)] if tuned else []
     monkeypatch.setattr("sys.argv", ["allennlp", "elmo-tables", *arguments])
 
     main(prog="allennlp")
@@ -86,5 +90,10 @@ def test_each_record_is_of_an_experiment() -> None:
 
 def test_records_hold_no_path_of_a_machine() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in RECORDS.rglob("*.json*")}
+    configs = [json.loads(text) for path, text in texts.items() if path.name == "config.json"]
+    names = {name for config in configs for _, name in named_in(config)}
 
-    assert texts and [path for path, text in texts.items() if re.search(r"/(home|root|tmp|work)/", text)] == []
+    assert (
+        texts and [path for path, text in texts.items() if re.search(r"/(home|root|tmp|work|mnt|Users)/", text)] == []
+    )
+    assert names and [name for name in names if name.partition("/")[0] not in (*PLACES, "RUNS", "builtin")] == []

@@ -40,6 +40,7 @@ def some_items(right: Sequence[int], **changes: Any) -> Items:
     """Items of an accuracy, 1 for each that is right."""
     numbers = [[float(one), 1.0] for one in right]
     known = {"score": "accuracy", "measure": "CategoricalAccuracy", "numbers": numbers, "digest": "the same"}
+    known["groups"] = list(range(len(right)))
     return Items(**{**known, "parameters": {"all": 5000, "trained": 1234}, "mixes": [MIX], **changes})
 
 

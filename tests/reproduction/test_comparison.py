@@ -75,7 +75,9 @@ def test_seeds_that_one_of_two_rows_does_not_have_are_not_compared():
     assert found.remarks == ["ner, elmo: the gain is of seed 1 alone, which both have."]
     assert found.p_value == p_value(row("baseline", [], [wrong]), row("elmo", [], [right]))
     unscored = against(replace(base, items={}), replace(elmo, found={1: 0.6, 3: 0.7}))
-    assert unscored.remarks == ["ner, elmo: no p: not all items are scored, which the next run does."]
+    assert unscored.remarks == [
+        "ner, elmo: no p: not all items are scored; `run` scores them where the weights are there."
+    ]
     other = Row(cells[1], {2: 0.1}, items={2: wrong})
     remark = "ner, elmo: no gain: seeds 1, 3 of the baseline, seed 2 of this."
     assert against(base, other) == Comparison(other, remarks=[remark])
@@ -100,6 +102,7 @@ def test_p_of_other_seeds_than_the_gain_is_said():
 
     assert found.ours.absolute == pytest.approx(45) and found.p_value is not None
     assert found.remarks == [
-        "ner, elmo: p is of seed 1 alone, the gain of seeds 1, 2: not all items are scored, which the next run does."
+        "ner, elmo: p is of seed 1 alone, the gain of seeds 1, 2: not all items are scored; `run` scores "
+        "them where the weights are there."
     ]
     assert against(row("baseline", [0.3], [wrong]), row("elmo", [1.0], [right])).remarks == []

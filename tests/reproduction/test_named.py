@@ -7,10 +7,22 @@ CONFIG = {
     "reader": {"indexers": {"weights": "b"}, "file_path": "c"},
     "model": {"words": {"pretrained_file": "d"}, "weights": [1.0]},
 }
+SEVERAL = {
+    "elmo": {"options_file": "o", "weight_file": "e"},
+    "parts": [{"weights": "f"}, {"pretrained_file": "g", "embedding_dim": 4}],
+    "data_path": ["h", "i"],
+}
 
 
 def test_what_is_named() -> None:
     assert list(named_in(CONFIG)) == [("train_data_path", "a"), ("weights", "b"), ("pretrained_file", "d")]
+
+
+def test_what_is_named_in_lists_and_by_the_words_of_allennlp() -> None:
+    named = [("weights", "e"), ("weights", "f"), ("pretrained_file", "g"), ("data_path", "h"), ("data_path", "i")]
+
+    assert list(named_in(SEVERAL)) == named
+    assert list(vectors_in(SEVERAL)) == [("g", 4)]
 
 
 def test_kinds() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from elmo_plugin.reproduction.cells import Cell
 from elmo_plugin.reproduction.planning import Request
-from elmo_plugin.reproduction.report import report
+from elmo_plugin.reproduction.report import print_table, write_table
 from elmo_plugin.reproduction.results import Row
 from elmo_plugin.reproduction.tuning_sheet import TuningRow
 from elmo_plugin.reproduction.tunings import Tuning
@@ -32,10 +32,12 @@ def test_every_form_is_written(table, words, tmp_path):
     pytest.importorskip("matplotlib")
     console = Console(record=True, width=200)
 
-    paths = report(ask(table, tmp_path), ROWS, console)
+    print_table(ask(table, tmp_path), ROWS, console)
+    paths = write_table(ask(table, tmp_path), ROWS, tmp_path / "made", console)
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex", ".png"]
-    assert all(path.stem == f"{table}-original" and path.exists() for path in paths)
+    assert all(path.stem == f"{table}-original" and path.parent == tmp_path / "made" for path in paths)
+    assert all(path.exists() for path in paths)
     assert f"{table}, small scale, biLM original" in console.export_text(clear=False)
     assert words in console.export_text() and words in paths[0].read_text()
 
@@ -43,7 +45,8 @@ def test_every_form_is_written(table, words, tmp_path):
 def test_table_7_has_no_picture(tmp_path):
     tuning = Tuning(Path("x"), "ner", "", 103.2, 46.3)
 
-    paths = report(ask("table7", tmp_path, "some/b?lm.th"), [TuningRow(tuning, {}, None, [], {})], Console())
+    rows = [TuningRow(tuning, {}, None, [], {})]
+    paths = write_table(ask("table7", tmp_path, "some/b?lm.th"), rows, tmp_path, Console())
 
     assert [re.sub("-[0-9a-f]{8}", "", path.name) for path in paths] == [
         f"table7-b_lm.th.{suffix}" for suffix in ("md", "csv", "tex")
@@ -56,7 +59,7 @@ def test_table_7_has_no_picture(tmp_path):
 def test_a_picture_that_cannot_be_drawn_is_said_and_stops_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    paths = report(ask("table1", tmp_path), ROWS, Console())
+    paths = write_table(ask("table1", tmp_path), ROWS, tmp_path, Console())
 
     assert [path.suffix for path in paths] == [".md", ".csv", ".tex"]
     assert "no picture: a plot needs matplotlib" in capsys.readouterr().out
@@ -66,18 +69,19 @@ def test_tasks_to_print_are_not_all_that_is_written(tmp_path):
     rows = [*ROWS, Row(Cell(Path("x"), "sst", "elmo", "test"), {1: 0.6}, remarks=["sst: a remark"])]
     console = Console(record=True, width=200)
 
-    text = report(ask("table1", tmp_path, "builtin"), rows, console, ["ner"])[0].read_text()
+    print_table(ask("table1", tmp_path, "builtin"), rows, console, ["ner"])
+    text = write_table(ask("table1", tmp_path, "builtin"), rows, tmp_path, console)[0].read_text()
 
     assert "50.0" in console.export_text(clear=False) and "60.0" not in console.export_text()
     assert "50.0" in text and "60.0" in text and "\n- sst: a remark\n" in text
-    assert (tmp_path / "small" / "table1.csv").exists()
+    assert (tmp_path / "table1.csv").exists()
 
 
 def test_files_of_one_name_have_tables_of_their_own(tmp_path):
     """As those of two trainings; a long name is cut."""
     console = Console(record=True)
     bilms = ["original", "/a/model.tar.gz", "/b/model.tar.gz", "/a/" + 250 * "x"]
-    names = [report(ask("table1", tmp_path, bilm), ROWS, console)[0].name for bilm in bilms]
+    names = [write_table(ask("table1", tmp_path, bilm), ROWS, tmp_path, console)[0].name for bilm in bilms]
 
     assert names[0] == "table1-original.md" and len(set(names)) == 4
     assert all(name.startswith("table1-model.tar.gz-") for name in names[1:3]) and len(names[3]) < 100
@@ -87,7 +91,8 @@ def test_a_tuned_bilm_is_in_the_title_and_in_the_names_of_the_files(tmp_path):
     console = Console(record=True, width=200)
     rows = [*ROWS, Row(Cell(Path("x"), "snli", "elmo", "test"), {1: 0.6}, is_tuned=True)]
 
-    markdown, table, *_ = report(ask("table1", tmp_path, "builtin", ["snli", "sst"]), rows, console)
+    asked = ask("table1", tmp_path, "builtin", ["snli", "sst"])
+    markdown, table, *_ = write_table(asked, rows, tmp_path, console)
 
     assert markdown.name == "table1-tuned-snli-sst.md"
     assert "biLM builtin, tuned for snli, sst: percent" in markdown.read_text()
