@@ -1,10 +1,11 @@
-// The data sets. One variable names the folder of all of them, DATA; two experiments of one data set have their own.
+// The data sets. The variable DATA names the folder of all of them. Single experiments read one data set alone, from
+// the folder that SST_DATA or LM_DATA names.
 local three(folder, train, dev, test) = {
   train: folder + train,
   dev: folder + dev,
   test: folder + test,
-  // What a model trains on where it is more than that part, and the readers of all parts and of the training data,
-  // around the reader of a file.
+  // What a model trains on, where that is more than `train`. Then the readers, made from that of a single file: of all
+  // parts, and of what a model trains on.
   training:: self.train,
   read(reader):: reader,
   read_training(reader):: self.read(reader),

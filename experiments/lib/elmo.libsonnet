@@ -9,15 +9,16 @@ local widths = { builtin: 256, small: 256, medium: 512, original: 1024, "origina
 {
   // The small one of the package: 2 layers, 512 cells, projection 128.
   builtin: bilm("builtin", widths.builtin),
-  // That of the variable BILM: a name, a weight file or the archive of a training. The width is known where it is a name,
-  // and stands in the variable BILM_DIM where it is not.
+  // That of the variable BILM: a name, a weight file or the archive of a training. The width is known where it is a
+  // name, and stands in the variable BILM_DIM where it is not.
   chosen:: bilm(
     std.extVar("BILM"),
     local name = std.extVar("BILM");
     if std.objectHas(widths, name) then widths[name] else std.parseInt(std.extVar("BILM_DIM"))
   ),
 
-  // As in the paper at its scale; a layer cache, which the small one has, needs vectors that depend on a sentence alone.
+  // As in the paper at its scale. The small one may have a layer cache, which needs vectors that depend on a sentence
+  // alone.
   state(scale):: if scale == "paper" then "carried" else "reset",
 
   // How ELMo enters: `where` is null, "input", "output" or "both" of a task's encoder; `layers` as for the token

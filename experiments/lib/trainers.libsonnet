@@ -20,9 +20,11 @@
   },
   // Merged into a whole configuration, as all below.
   seeds(seed):: { random_seed: seed, numpy_seed: seed, pytorch_seed: seed },
-  // Where there is a part of the data alone, an epoch is so many batches, not one pass: a training on few instances may
-  // take as many steps before it is judged. null: a pass.
-  part(fraction, batches):: if fraction == 1 || batches == null then {} else { data_loader+: { batches_per_epoch: batches } },
+  // On a part of the data an epoch is so many batches, not a pass: a training on few instances takes as many steps
+  // between two validations as one on many. null: a pass.
+  part(fraction, batches):: if fraction == 1 || batches == null then {} else {
+    data_loader+: { batches_per_epoch: batches },
+  },
   // The loaders: sentences of like length together.
   buckets(batch_size, keys, evaluation=1):: {
     local loader(size) = { batch_sampler: { type: "bucket", batch_size: size, sorting_keys: keys } },

@@ -1,5 +1,6 @@
 // A biLM trained on text as bilm-tf does (Peters et al., 2018): a function of its sizes and its schedule.
 // Data: one variable, LM_DATA, a folder with train-*.txt.gz and heldout.txt.gz (one tokenised sentence a line).
+local trainers = import "../lib/trainers.libsonnet";
 function(
   options,  // the biLM, in the layout of options.json; without char_cnn it reads words
   vocabulary_size,
@@ -57,7 +58,4 @@ function(
     ],
     run_confidence_checks: false,  // it would run the model on batches of training text and move its state
   },
-  random_seed: seed,
-  numpy_seed: seed,
-  pytorch_seed: seed,
-}
+} + trainers.seeds(seed)

@@ -1,9 +1,9 @@
 // Named entities as in Peters et al. (2018), supplement A.7: words and characters, two biLSTMs of which the second is
 // narrower, variational dropout on the input of both, a CRF (after Lample et al., 2016, and Peters et al., 2017); words
 // are looked up in lower case and with 0 for each digit. Not as there: a word without a vector has a random one; the
-// dropout's rate, the patience, the batch and a CRF without scores for a sentence's first and last label are AllenNLP's,
-// since the paper's are not known; the labels are BIOUL; words end with marks, so that a filter may reach beyond their
-// characters.
+// dropout's rate, the patience, the batch and a CRF without scores for a sentence's first and last label are
+// AllenNLP's, since the paper's are not known; the labels are BIOUL; words end with marks, so that a filter may reach
+// beyond their characters.
 // The small scale has wikigold for CoNLL-2003, half the width, an average of the weights, its own vectors, with digits,
 // for Senna's.
 local data = import "../lib/data.libsonnet";
@@ -24,7 +24,7 @@ local sizes = {
     trainer: trainers.adam(lr=0.001, epochs=60, patience=8) + trainers.averaged(0.995),
   },
 };
-function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=elmo.chosen)
   local size = sizes[scale];
   local words = vectors[scale].senna;
   local characters = { dim: 16, filters: 128, width: 3 };
@@ -63,5 +63,4 @@ function(where=null, layers="all", lambda=0.1, scale=std.extVar("SCALE"), bilm=e
         characters: vectors.character_indexer(3),
       } + entry.indexers,
     },
-    fraction,
   ) + trainers.buckets(size.batch, ["tokens"]) + trainers.seeds(1)

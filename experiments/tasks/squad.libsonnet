@@ -34,7 +34,7 @@ local sizes = {
     training: { passage_length_limit: 100, skip_impossible_questions: true },
   },
 };
-function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen, fraction=1)
+function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=elmo.chosen)
   local size = sizes[scale];
   local words = vectors[scale].glove_300;
   local of = if where == null then "baseline" else "elmo";
@@ -79,6 +79,5 @@ function(where=null, layers="all", lambda=null, scale=std.extVar("SCALE"), bilm=
         characters: vectors.character_indexer(5),
       } + entry.indexers,
     },
-    fraction,
-    size.training,
+    training=size.training,
   ) + trainers.buckets(45, ["passage"]) + trainers.seeds(1)

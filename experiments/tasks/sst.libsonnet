@@ -6,7 +6,6 @@ local trainers = import "../lib/trainers.libsonnet";
 function(
   elmo=null,  // one of lib/elmo.libsonnet
   elmo_state="reset",
-  elmo_dropout=0.0,  // that of `dropout.embedding` is already on the whole input
   elmo_where="input",
   elmo_layers="all",
   elmo_lambda=null,
@@ -22,8 +21,9 @@ function(
 )
   local are_pretrained = std.objectHas(words, "pretrained_file");
   local where = if elmo == null then null else elmo_where;
-  local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: elmo_dropout, state: elmo_state });
-  trainers.seeds(1) {
+  // Without dropout of its own: `dropout.embedding` is already on the whole input.
+  local entry = elmos.enter(where, elmo, elmo_layers, elmo_lambda, { dropout: 0.0, state: elmo_state });
+  {
     local at_output = entry.output_dim > 0,
     local lstm(inputs) = { type: "lstm", input_size: inputs, hidden_size: hidden, bidirectional: true },
     // Behind the encoder, where ELMo at the output comes through a biLSTM of its own.
@@ -63,8 +63,6 @@ function(
       },
       [if std.length(entry.penalties) > 0 then "regularizer"]: { regexes: entry.penalties },
     },
-    data_loader: { batch_sampler: { type: "bucket", batch_size: batch_size, sorting_keys: ["tokens"] } },
-    validation_data_loader: { batch_sampler: { type: "bucket", batch_size: 4 * batch_size, sorting_keys: ["tokens"] } },
     trainer: trainer { validation_metric: "+accuracy" },
   } + data.of_task(
     files,
@@ -77,3 +75,4 @@ function(
     },
     fraction,
   ) + { validation_dataset_reader+: { min_phrase_tokens: null } }
+  + trainers.buckets(batch_size, ["tokens"], evaluation=4) + trainers.seeds(1)

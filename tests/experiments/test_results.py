@@ -4,7 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import pytest
 
@@ -16,10 +16,12 @@ from elmo_plugin.reproduction import tunings  # noqa: E402
 from elmo_plugin.reproduction.cells import PLACES, TABLES, cells_of  # noqa: E402
 from elmo_plugin.reproduction.named import named_in  # noqa: E402
 from elmo_plugin.reproduction.plan import Plan  # noqa: E402
+from elmo_plugin.reproduction.score_sheet import p_text  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 EXPERIMENTS = ROOT / "experiments"
 RECORDS = EXPERIMENTS / "results" / "small"
+EXPLAINED = ROOT / "docs" / "experiments.md"
 PUBLISHED = sorted(RECORDS.glob("*.csv"))
 assert PUBLISHED, RECORDS
 VARIABLES = {"SCALE": "small", "DATA": "d", "SST_DATA": "s", "VECTORS": "v", "BILM": "builtin"}
@@ -56,10 +58,15 @@ def test_published_table_is_made_of_the_records(path: Path, tmp_path: Path, monk
         assert made.read_text(encoding="utf-8") == path.with_suffix(f".{form}").read_text(encoding="utf-8")
 
 
+def published(table: str) -> List[Dict[str, str]]:
+    """The lines of a published table."""
+    with (RECORDS / f"{table}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_documents_tell_what_was_measured() -> None:
     """What README and docs say of table 1: each gain that has at least three seeds, with both scores."""
-    with (RECORDS / f"table1-tuned-{'-'.join(TUNED)}.csv").open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = published(f"table1-tuned-{'-'.join(TUNED)}")
     baselines = {line["task"]: line for line in lines if line["cell"] == "baseline"}
     told = [line for line in lines if line["cell"] == "elmo" and int(line["seeds_compared"]) >= 3]
     documents = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/experiments.md")]
@@ -71,6 +78,32 @@ def test_documents_tell_what_was_measured() -> None:
         )
         row = " | ".join((*scores, f"{-float(line['error_reduction']):+.1f} %"))
         assert [row for document in documents if row not in document] == [], line["task"]
+        assert f"{row} | {p_text(float(line['p_value']))} |" in documents[1], line["task"]
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_documents_tell_what_was_measured_of_the_cells(table: str) -> None:
+    """Of semantic roles and entailment, the two tasks that have all of both tables."""
+    lines = [line for line in published(f"{table}-tuned-snli-squad") if line["task"] in ("srl", "snli")]
+
+    assert lines and all(line["mean"] for line in lines)
+    for line in lines:
+        deviation = f" ± {float(line['deviation']):.1f}" if line["deviation"] else ""
+        assert f"| {float(line['mean']):.1f}{deviation} |" in EXPLAINED.read_text(encoding="utf-8"), line
+
+
+def test_documents_tell_what_was_measured_of_the_tunings() -> None:
+    text = EXPLAINED.read_text(encoding="utf-8")
+    for line in published("table7"):
+        words, unknown = int(line["words"]), int(line["unknown_words"])
+        perplexities = f"{float(line['mean_before']):.1f} | {float(line['mean_after']):.1f}"
+        assert f"| {words:,} | {100 * unknown / words:.1f} % | {perplexities} |" in text, line
+        if line["untuned"]:
+            scores = [
+                f"{float(line[name]):.1f} ± {float(line[f'{name}_deviation']):.1f}" for name in ("untuned", "tuned")
+            ]
+            gain = f"{float(line['gain']):+.1f} | {p_text(float(line['p_value']))}"
+            assert f"| {' | '.join(scores)} | {gain} |" in text, line
 
 
 def test_each_record_is_of_an_experiment() -> None:
