@@ -98,8 +98,12 @@ def _mark(axes: Any, source: str, score: Score, above: float, height: float) -> 
 
 
 def _over_data(figure: Any, rows: Sequence[Row]) -> None:
-    """A line for the models without and one for those with ELMo, over the share of the training data."""
-    for axes, cells in _panels(figure, rows):
+    """
+    A line for the models without and one for those with ELMo, over the share of the training data. A task without a
+    part of it has none: that of all data is in table 1 too, and makes no line.
+    """
+    tasks = {row.cell.task for row in rows if row.cell.percent < 100}
+    for axes, cells in _panels(figure, [row for row in rows if row.cell.task in tasks]):
         for label, is_baseline in (("baseline", True), ("ELMo", False)):
             line = [row for row in cells if row.cell.is_baseline == is_baseline]
             scores = [row.score for row in line if row.score is not None]

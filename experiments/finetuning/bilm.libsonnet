@@ -1,8 +1,8 @@
 // Fine-tuning of a biLM on the text of a task or a domain (Peters et al., 2018, section 3.4 and supplement A.1): one
 // epoch, the old vocabulary; the tuned biLM is then used frozen. A function of the text and of a few settings.
-// How the paper tunes is not known. Dropout and unroll steps are bilm-tf's. The rest is ours, and bilm-tf's in brackets:
-// Adam (Adagrad), its learning rate and schedule (0.2, constant), the gradients' norm clipped at 1.0 (10.0), no factor
-// of unroll steps on the loss (20), 4,096 negatives (8,192), 32 rows (128 on each GPU).
+// How the paper tunes is not known. Dropout and unroll steps are bilm-tf's. The rest is ours, with bilm-tf's in
+// brackets: Adam (Adagrad), its learning rate and schedule (0.2, constant), the gradients' norm clipped at 1.0 (10.0),
+// no factor of the unroll steps on the loss (20), 4,096 negatives (8,192), 32 rows (128 on each GPU).
 // Data: one variable, BILM, what to start from: a name, a weight file, or the archive of a training.
 local trainers = import "../lib/trainers.libsonnet";
 function(
