@@ -14,7 +14,7 @@ def named_in(value: Any, key: str = "") -> Iterator[Tuple[str, str]]:
     """Yield what a configuration names, with its key."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from named_in(inner, _ALIASES.get(name, name))
+            yield from named_in(inner, _ALIASES.get(name) or name)
     elif isinstance(value, list):
         for inner in value:
             yield from named_in(inner, key)

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import math
+from typing import List, Sequence, Tuple
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ pytest.importorskip("allennlp_models.rc")
 
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import Batch, DatasetReader, Vocabulary
+from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
 from allennlp.models import Model
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +97,69 @@ def test_a_text_without_tokens_is_refused(name, alone, instances):
     message = rf"bidaf_self_attention: a {name} without a token, in item {1 if alone else 2} of its batch \(.*\)\. Exp"
     with pytest.raises(ConfigurationError, match=message):
         model(**tensors([*mates, empty], model))
+
+
+def sum_of_products(left: Sequence[float], right: Sequence[float]) -> float:
+    return math.fsum(one * other for one, other in zip(left, right))
+
+
+def mean_by(scores: Sequence[float], vectors: Sequence[List[float]]) -> List[float]:
+    """The mean of vectors by the softmax of their scores."""
+    shares = [math.exp(score - max(scores)) for score in scores]
+    return [sum_of_products(shares, column) / math.fsum(shares) for column in zip(*vectors)]
+
+
+def attended_by_hand(
+    passage: List[List[float]], question: List[List[float]], weights: List[float]
+) -> List[List[float]]:
+    """
+    What is merged for each token of a passage (Clark and Gardner 2017): itself, the question as it sees it, and itself
+    times each of that and the passage as the question sees it. In loops over tokens, and without any padding.
+    """
+    dim = len(passage[0])
+    scores = []  # of each token: by each of the question
+    for token in passage:
+        row = []
+        for asked in question:
+            products = [one * other for one, other in zip(token, asked)]
+            score = sum_of_products(weights[:dim], token)
+            score += sum_of_products(weights[dim : 2 * dim], asked)
+            score += sum_of_products(weights[2 * dim :], products)
+            row.append(score)
+        scores.append(row)
+    to_passage = mean_by([max(row) for row in scores], passage)
+    merged = []
+    for token, row in zip(passage, scores):
+        to_question = mean_by(row, question)
+        parts = [token, to_question]
+        parts += [[one * other for one, other in zip(token, vector)] for vector in (to_question, to_passage)]
+        merged.append([value for part in parts for value in part])
+    return merged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_passage_and_question_attend_to_each_other_as_by_hand(instances: List[Instance], seed: int) -> None:
+    """With padding in both that is larger than what is real, so that it would win wherever it is let in."""
+    model = build(instances).double().eval()
+    generator = torch.Generator().manual_seed(seed)
+
+    def random_texts(lengths: Tuple[int, ...]) -> Tuple[torch.Tensor, torch.Tensor]:
+        mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths).unsqueeze(1)  # a place of padding in each
+        vectors = torch.randn(*mask.shape, 12, generator=generator, dtype=torch.float64)
+        return torch.where(mask.unsqueeze(-1), vectors, 10 * vectors), mask
+
+    (passage, mask), (question, question_mask) = random_texts((5, 3)), random_texts((2, 4))
+    merged = []
+    model._merge.register_forward_pre_hook(lambda _, inputs: merged.append(inputs[0]))
+
+    output = model._attend_to_question(passage, mask, question, question_mask)
+
+    weights = model._attention._weight_vector.tolist()
+    for row in range(2):
+        real = mask[row]
+        expected = attended_by_hand(passage[row][real].tolist(), question[row][question_mask[row]].tolist(), weights)
+        torch.testing.assert_close(merged[0][row][real], torch.tensor(expected, dtype=torch.float64))
+    torch.testing.assert_close(output, model._merge(merged[0]).clamp(min=0.0))
 
 
 def test_token_attends_to_the_others_and_to_nothing(instances):
