@@ -83,6 +83,8 @@ def request_of(args: argparse.Namespace) -> "Request":
     from elmo_plugin.formats import pretrained
     from elmo_plugin.reproduction.planning import Request
 
+    if args.vectors is not None and args.scale != "small":
+        sys.exit("--vectors is of the small scale: the paper's has GloVe and Senna, at addresses and in --data.")
     bilm = args.bilm or os.environ.get("BILM") or ("builtin" if args.scale == "small" else "original")
     # The whole path of a file, however it was given: it is in the names of trainings and tables.
     if bilm not in pretrained.names() and os.path.exists(bilm):
@@ -143,8 +145,6 @@ def run_from_args(args: argparse.Namespace) -> None:
     """Train, then show."""
     from elmo_plugin.reproduction.running import run_missing
 
-    if args.vectors is not None and args.scale != "small":
-        sys.exit("--vectors is of the small scale: the paper's has GloVe and Senna, at addresses and in --data.")
     if args.cache is not None and args.scale != "small":
         sys.exit("--cache needs a biLM whose state is reset, as at the small scale; at the paper's it is carried.")
     with _told():
@@ -188,7 +188,7 @@ def show_from_args(args: argparse.Namespace) -> None:
     with _told():
         others = request.other_tunings()
     if others:
-        print(f"there are biLMs tuned for these tasks: --tuned {','.join(others)} shows the trainings that have them")
+        print(f"there are trainings with biLMs tuned for these tasks: --tuned {','.join(others)} shows them")
 
 
 def _rows(request: "Request", tasks: Optional[Sequence[str]]) -> "Rows":

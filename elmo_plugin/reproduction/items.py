@@ -76,8 +76,9 @@ def _checked(items: Items) -> Items:
         raise ValueError(f"numbers in the shape {numbers.shape}, expected rows of {width}")
     if not np.isfinite(numbers).all():
         raise ValueError("numbers that are not finite")
-    if len(items.groups) != len(numbers) or not all(type(group) is int and group >= 0 for group in items.groups):
-        raise ValueError(f"{len(items.groups)} groups, expected a number from 0 for each of {len(numbers)} items")
+    count = len(numbers)
+    if len(items.groups) != count or not all(type(group) is int and 0 <= group < count for group in items.groups):
+        raise ValueError(f"{len(items.groups)} groups, expected for each item a number from 0 to {count - 1}")
     int(items.parameters["trained"])
     for mix in items.mixes:
         weights = np.array([*mix["weights"], mix["gamma"]], dtype=float)

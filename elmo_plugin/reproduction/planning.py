@@ -115,7 +115,7 @@ class Request:
 
     def other_tunings(self) -> List[str]:
         """
-        Return the tasks for which this biLM was tuned, where that is not asked for: other cells may have them.
+        Return the tasks of which there are trainings with this biLM tuned, where that is not asked for.
 
         # Raises
 
@@ -124,7 +124,11 @@ class Request:
         if self._has_tunings or self.table == "figure1":
             return []
         tasks = sorted({cell.task for cell in cells_of(self.table, self.experiments)})
-        return tunings.tuned_in(self.folder, self.experiments, tasks, replace(self, tuned=tasks).variables())
+        found = tunings.tuned_in(self.folder, self.experiments, tasks, replace(self, tuned=tasks).variables())
+        if not found:
+            return []
+        plan = replace(self, tuned=found).cell_plan(None, found)
+        return sorted({cell.task for cell in plan.cells if not cell.is_baseline and plan.runs_of(cell)})
 
     def check_bilm(self) -> None:
         """

@@ -29,9 +29,10 @@ def survey(plan: TablePlan, needs: Needs) -> List[str]:
         by_task.setdefault(task, []).append(config)
     lines = []
     for task, configs in by_task.items():
-        state = "all is there"
-        if task in needs.problems:
-            state = "something is missing" if any(one.is_absent for one in needs.problems[task]) else "to correct"
+        problems = needs.problems.get(task, ())
+        absent = [one for one in problems if one.is_absent]
+        kinds = ", ".join(dict.fromkeys(one.kind for one in absent or problems))
+        state = f"{'missing' if absent else 'to correct'}: {kinds}" if problems else "all is there"
         lines.append(f"{task}: {state}")
         lines += [f"  fetched when a training needs it: {address}" for address in needs.fetched.get(task, ())]
         lines += [f"  {config.as_posix()}{_done(done.get(config, {}))}" for config in configs]

@@ -119,7 +119,7 @@ def test_empty_data_are_missing(tmp_path, monkeypatch, capsys):
     assert missing == f"ner: missing\n  {tmp_path}/ner/wikigold/dev.txt (empty)"
     assert advice.startswith("These are open data")
     said = capsys.readouterr().out
-    assert "ner: something is missing" in said and "sst: all is there" in said
+    assert "ner: missing: data" in said and "sst: all is there" in said
 
 
 @pytest.mark.parametrize("tasks", ["ner, sst", " ner,sst "])
@@ -159,7 +159,7 @@ def test_nothing_is_shown_or_copied_where_nothing_is(tmp_path, monkeypatch):
 
 
 def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
-    """Those that a model can have: finished, of this biLM, and of the questions' paragraphs; figure 1 takes none."""
+    """Those that a training has: finished, of this biLM, and of the questions' paragraphs; figure 1 takes none."""
     from elmo_plugin.commands.elmo_tables import EXPERIMENTS, request_of
     from elmo_plugin.reproduction import tunings
 
@@ -174,16 +174,23 @@ def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, cap
         leave_result(folder, 0.5)
     data = ["--data", "d", "--vectors", "v", "--runs", tmp_path]
     run(monkeypatch, "show", "table2", *data)
-    assert "--tuned snli shows the trainings" in capsys.readouterr().out
+    assert "--tuned" not in capsys.readouterr().out  # no model has been trained with it
+    asked.table, asked.tuned = "table2", ["snli", "squad"]
+    plan = request_of(asked).cell_plan([1], ["snli", "squad"])
+    for cell in plan.cells:
+        if not cell.is_baseline:
+            leave_result(plan.runs_of(cell)[0].folder, 0.5)
+    run(monkeypatch, "show", "table2", *data)
+    assert "--tuned snli shows them" in capsys.readouterr().out
     leave_result(folders["squad_contexts"], 0.5)
     run(monkeypatch, "show", "table2", *data)
-    assert "--tuned snli,squad shows the trainings" in capsys.readouterr().out
+    assert "--tuned snli,squad shows them" in capsys.readouterr().out
 
     write_weights(read_weights("builtin"), tmp_path / "other.safetensors")
     run(monkeypatch, "show", "table2", *data, "--bilm", tmp_path / "other.safetensors")
     run(monkeypatch, "show", "table2", *data, "--tuned", "snli")
     run(monkeypatch, "show", "figure1", *data)
-    assert "shows the trainings" not in capsys.readouterr().out
+    assert "shows them" not in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -72,6 +72,13 @@ def test_digest_is_of_the_answers_to_a_question():
         {"numbers": [[float("nan"), 1.0]]},
         {"mixes": [{}]},
         {"mixes": ["input"]},
+        {"groups": None},
+        {"groups": [0]},
+        {"groups": [0, 1, 2, 3, 4]},
+        {"groups": [0, -1, 1, 2]},
+        {"groups": [0, 10**9, 1, 2]},
+        {"groups": [0, 1.0, 1, 2]},
+        {"groups": [0, True, 1, 2]},
     ],
 )
 def test_items_that_are_none_are_refused(changes, tmp_path):

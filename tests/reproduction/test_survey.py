@@ -26,7 +26,7 @@ def test_seeds_with_either_bilm(tmp_path: Path) -> None:
 
     tuning, task = (EXPERIMENTS / "finetuning" / name for name in ("ner.jsonnet", "ner_task.jsonnet"))
     assert lines == [
-        "ner: to correct",
+        "ner: to correct: data",
         "  fetched when a training needs it: https://a",
         f"  {tuning.as_posix()}",
         f"  {task.as_posix()} (done: seeds 1, 2; 2 with the tuned biLM)",
@@ -35,7 +35,7 @@ def test_seeds_with_either_bilm(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said_before_what_is_wrong(tmp_path: Path) -> None:
     plan = TuningPlan(tunings_of(EXPERIMENTS, ["ner"]), None, VARIABLES, tmp_path)
-    problems = [Problem("data", "x", is_absent=False), Problem("data", "y")]
+    problems = [Problem("data", "x", is_absent=False), Problem("word vectors", "y"), Problem("program", "z")]
 
-    assert survey(plan, Needs({"ner": problems}, {}))[0] == "ner: something is missing"
+    assert survey(plan, Needs({"ner": problems}, {}))[0] == "ner: missing: word vectors, program"
     assert survey(plan, Needs({}, {}))[0] == "ner: all is there"
