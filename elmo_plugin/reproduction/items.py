@@ -153,14 +153,22 @@ def digest(instances: Iterable[Any]) -> str:
 
 
 def groups_of(instances: Iterable[Any]) -> List[int]:
-    """Number the texts of items, in their order; items have one number where what they are about has the same words."""
+    """
+    Number the texts of items, in their order; items have one number where what they are about has the same words.
+
+    # Raises
+
+    `ItemsError` where no field has such a text.
+    """
     numbers: Dict[Tuple[str, ...], int] = {}
     return [numbers.setdefault(_text_of(instance), len(numbers)) for instance in instances]
 
 
 def _text_of(instance: Any) -> Tuple[str, ...]:
-    text = next(instance.fields[name] for name in _TEXTS if name in instance.fields)
-    return tuple(token.text for token in text.tokens)
+    for name in _TEXTS:
+        if name in instance.fields:
+            return tuple(token.text for token in instance.fields[name].tokens)
+    raise ItemsError(f"an item has the fields {sorted(instance.fields)}, expected a text in one of {list(_TEXTS)}.")
 
 
 def _batch_size(config: Dict[str, Any]) -> int:

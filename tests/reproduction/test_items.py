@@ -52,6 +52,18 @@ def test_digest_is_of_words_and_labels():
     assert known not in [items.digest(other) for other in others]
 
 
+@pytest.mark.parametrize("name", ["passage", "premise", "text", "tokens"])
+def test_items_of_one_text_have_one_number(name):
+    """Whatever else they have: a question, a hypothesis, a predicate."""
+    texts = [instance(words).fields["text"] for words in ("a b", "c", "a b", "ab", "c")]
+    found = [Instance({name: text, "label": LabelField(str(place))}) for place, text in enumerate(texts)]
+    found[1].add_field("hypothesis", texts[0])
+
+    assert items.groups_of(found) == [0, 1, 0, 2, 1]
+    with pytest.raises(items.ItemsError, match=r"has the fields \['label'\], expected a text in one of \['passage'"):
+        items.groups_of([Instance({"label": LabelField("x")})])
+
+
 def test_digest_is_of_the_answers_to_a_question():
     def question(*answers):
         return Instance({"metadata": MetadataField({"answer_texts": list(answers)})})
