@@ -55,7 +55,7 @@ def test_digest_is_of_words_and_labels():
 @pytest.mark.parametrize("name", ["passage", "premise", "text", "tokens"])
 def test_items_of_one_text_have_one_number(name):
     """Whatever else they have: a question, a hypothesis, a predicate."""
-    texts = [instance(words).fields["text"] for words in ("a b", "c", "a b", "ab", "c")]
+    texts = [instance(words).fields["text"] for words in ("a b", "c d", "a b", "ab c", "c d")]
     found = [Instance({name: text, "label": LabelField(str(place))}) for place, text in enumerate(texts)]
     found[1].add_field("hypothesis", texts[0])
 
