@@ -173,6 +173,7 @@ def run_from_args(args: argparse.Namespace) -> None:
 
 def show_from_args(args: argparse.Namespace) -> None:
     """Print what there is, of all seeds; where it is asked for, write the whole table as `run` does."""
+    from elmo_plugin.reproduction.cells import CellError
     from elmo_plugin.reproduction.outcome import METRICS
 
     with _told():
@@ -185,8 +186,10 @@ def show_from_args(args: argparse.Namespace) -> None:
     _show(request, rows, args.tasks)
     if args.to is not None:
         _write(request, rows, args.to)
-    with _told():
+    try:
         others = request.other_tunings()
+    except CellError:  # of an experiment that cannot be evaluated: the remarks of the table say which
+        return
     if others:
         print(f"there are trainings with biLMs tuned for these tasks: --tuned {','.join(others)} shows them")
 

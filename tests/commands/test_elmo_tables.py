@@ -193,6 +193,17 @@ def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, cap
     assert "shows them" not in capsys.readouterr().out
 
 
+def leave_tuning(experiments, runs, task):
+    """A biLM that is tuned on the text of a task."""
+    from elmo_plugin.commands.elmo_tables import request_of
+    from elmo_plugin.reproduction import tunings
+
+    asked = named(runs)
+    asked.tuned = [task]
+    (tuning,) = tunings.tunings_of(experiments, [task])
+    leave_result(tunings.run_of(tuning, request_of(asked).variables(), runs / "small").folder, 0.5)
+
+
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
     """The experiments of entities and sentiment, of which one is being edited, and finished trainings of all four."""
@@ -224,6 +235,9 @@ def test_an_experiment_that_is_being_edited_leaves_the_rest_of_a_table(edited, t
     assert capsys.readouterr().out.count("75.0") == 2
     table = (tmp_path / "runs" / "small" / "table1.md").read_text()
     assert table.count("75.0") == 3 and "ner_elmo.jsonnet: jsonnet cannot evaluate it" in table
+    leave_tuning(tmp_path / "experiments", tmp_path / "runs", "ner")  # whose trainings cannot be looked for
+    run(monkeypatch, "show", "table1", "--tasks", "ner", *edited)
+    assert "ner_elmo.jsonnet: jsonnet cannot evaluate it" in " ".join(capsys.readouterr().out.split())
 
 
 def test_another_folder_than_that_of_the_repository(tmp_path, monkeypatch):
