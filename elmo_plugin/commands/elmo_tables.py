@@ -162,8 +162,7 @@ def run_from_args(args: argparse.Namespace) -> None:
         sys.exit(INTERRUPTED)
     try:
         rows = _rows(request, args.tasks)
-        _show(request, rows, args.tasks)
-        _write(request, rows, args.runs)
+        _show(request, rows, args.tasks, args.runs)
     finally:
         if failures:
             print("failed:\n" + "\n".join(failures), file=sys.stderr)
@@ -183,9 +182,7 @@ def show_from_args(args: argparse.Namespace) -> None:
         sys.exit(
             f"{request.folder}: no training in it, expected the folder of those of this scale; --runs names its parent"
         )
-    _show(request, rows, args.tasks)
-    if args.to is not None:
-        _write(request, rows, args.to)
+    _show(request, rows, args.tasks, args.to)
     try:
         others = request.other_tunings()
     except CellError:  # of an experiment that cannot be evaluated: the remarks of the table say which
@@ -201,21 +198,18 @@ def _rows(request: "Request", tasks: Optional[Sequence[str]]) -> "Rows":
         return rows_of(request, tasks)
 
 
-def _show(request: "Request", rows: "Rows", tasks: Optional[Sequence[str]]) -> None:
+def _show(request: "Request", rows: "Rows", tasks: Optional[Sequence[str]], target: Optional[Path]) -> None:
+    """Print these tasks of the table, and write the whole of it below the target, where there is one."""
     from rich.console import Console
 
-    from elmo_plugin.reproduction.report import print_table
+    from elmo_plugin.reproduction.report import print_table, write_table
 
-    print_table(request, rows, Console(), tasks)
-
-
-def _write(request: "Request", rows: "Rows", folder: Path) -> None:
-    from rich.console import Console
-
-    from elmo_plugin.reproduction.report import write_table
-
+    console = Console()
+    print_table(request, rows, console, tasks)
+    if target is None:
+        return
     try:
-        paths = write_table(request, rows, folder / request.scale, Console())
+        paths = write_table(request, rows, target / request.scale, console)
     except OSError as error:
         sys.exit(f"the table was not written: {error}")
     for path in paths:

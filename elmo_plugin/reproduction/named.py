@@ -27,9 +27,10 @@ def vectors_in(value: Any) -> Iterator[Tuple[str, int]]:
     if isinstance(value, dict):
         if isinstance(value.get(WORD_VECTORS), str):
             yield value[WORD_VECTORS], value["embedding_dim"]
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for inner in inside:
-        yield from vectors_in(inner)
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from vectors_in(inner)
 
 
 def kind_of(key: str) -> str:

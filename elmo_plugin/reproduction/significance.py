@@ -44,9 +44,8 @@ def paired_p_value(
         raise ValueError(f"{len(groups)} groups for {first.shape[1]} items, expected one for each.")
     totals = first.sum(axis=1), second.sum(axis=1)  # (trainings, numbers)
     count = int(groups.max(initial=-1)) + 1
-    gains = np.zeros((first.shape[0], count, first.shape[2]))
-    for gain, differences in zip(gains, second - first):
-        np.add.at(gain, groups, differences)
+    gains = np.zeros((count, first.shape[0], first.shape[2]))  # (texts, trainings, numbers)
+    np.add.at(gains, groups, (second - first).swapaxes(0, 1))
 
     def distances(moved: np.ndarray) -> np.ndarray:
         return abs(score(totals[1] - moved).mean(axis=-1) - score(totals[0] + moved).mean(axis=-1))
@@ -58,6 +57,6 @@ def paired_p_value(
     as_large = 0
     for start in range(0, resamples, block):
         is_swapped = random.integers(0, 2, size=(min(block, resamples - start), count)).astype(float)
-        moved = np.tensordot(is_swapped, gains, axes=(1, 1))  # (resamples, trainings, numbers)
+        moved = np.tensordot(is_swapped, gains, axes=(1, 0))  # (resamples, trainings, numbers)
         as_large += int((distances(moved) >= observed).sum())
     return (as_large + 1) / (resamples + 1)

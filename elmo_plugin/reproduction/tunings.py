@@ -59,7 +59,7 @@ def tunings_of(experiments: Path, tasks: Optional[Sequence[str]] = None) -> List
 
     `CellError` where there is none.
     """
-    found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
+    found = _found(experiments)
     if not found:
         raise CellError(
             f"{(experiments / FOLDER).absolute()}: no experiments. Start this command in the repository's root."
@@ -85,7 +85,7 @@ def tuned_bilms(
     `CellError` where a task's text is the subject of no experiment, or of several and none of them is for its model.
     """
     found = tunings_of(experiments, tasks) if tasks else []
-    chosen = [one for one in found if one.text == _TEXTS.get(one.task, "")]
+    chosen = _of_models(found)
     left = {one.task for one in found} - {one.task for one in chosen}
     if left:
         raise CellError(
@@ -93,6 +93,15 @@ def tuned_bilms(
             f"expected one that is named in {_TEXTS}."
         )
     return {one.task: PerplexityJob(run_of(one, variables, folder)) for one in chosen}
+
+
+def _found(experiments: Path) -> List[Tuning]:
+    return [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
+
+
+def _of_models(found: Sequence[Tuning]) -> List[Tuning]:
+    """Those whose biLM a task's model gets."""
+    return [one for one in found if one.text == _TEXTS.get(one.task, "")]
 
 
 def _read(path: Path) -> Optional[Tuning]:
@@ -133,8 +142,7 @@ def tuned_in(folder: Path, experiments: Path, tasks: Sequence[str], variables: M
 
     `CellError` where an experiment cannot be evaluated.
     """
-    found = [one for one in map(_read, sorted((experiments / FOLDER).glob("*.jsonnet"))) if one is not None]
-    ours = [one for one in found if one.task in tasks and one.text == _TEXTS.get(one.task, "")]
+    ours = [one for one in _of_models(_found(experiments)) if one.task in tasks]
     return sorted(one.task for one in ours if outcome.is_evaluated(run_of(one, variables, folder).folder))
 
 

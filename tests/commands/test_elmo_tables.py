@@ -161,20 +161,14 @@ def test_nothing_is_shown_or_copied_where_nothing_is(tmp_path, monkeypatch):
 def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, capsys):
     """Those that a training has: finished, of this biLM, and of the questions' paragraphs; figure 1 takes none."""
     from elmo_plugin.commands.elmo_tables import EXPERIMENTS, request_of
-    from elmo_plugin.reproduction import tunings
 
-    asked = named(tmp_path)
-    asked.tuned = ["snli"]
-    variables = request_of(asked).variables()
-    folders = {
-        one.config.stem: tunings.run_of(one, variables, tmp_path / "small").folder
-        for one in tunings.tunings_of(EXPERIMENTS, ["snli", "squad"])
-    }
+    folders = tuning_folders(EXPERIMENTS, tmp_path, ["snli", "squad"])
     for folder in (folders["snli"], folders["squad_questions"], folders["squad_contexts"].with_name("1.part")):
         leave_result(folder, 0.5)
     data = ["--data", "d", "--vectors", "v", "--runs", tmp_path]
     run(monkeypatch, "show", "table2", *data)
     assert "--tuned" not in capsys.readouterr().out  # no model has been trained with it
+    asked = named(tmp_path)
     asked.table, asked.tuned = "table2", ["snli", "squad"]
     plan = request_of(asked).cell_plan([1], ["snli", "squad"])
     for cell in plan.cells:
@@ -193,15 +187,18 @@ def test_tuned_bilms_that_are_not_asked_for_are_named(tmp_path, monkeypatch, cap
     assert "shows them" not in capsys.readouterr().out
 
 
-def leave_tuning(experiments, runs, task):
-    """A biLM that is tuned on the text of a task."""
+def tuning_folders(experiments, runs, tasks):
+    """Where biLMs are that are tuned on the texts of tasks, by the names of the experiments."""
     from elmo_plugin.commands.elmo_tables import request_of
     from elmo_plugin.reproduction import tunings
 
     asked = named(runs)
-    asked.tuned = [task]
-    (tuning,) = tunings.tunings_of(experiments, [task])
-    leave_result(tunings.run_of(tuning, request_of(asked).variables(), runs / "small").folder, 0.5)
+    asked.tuned = tasks
+    variables = request_of(asked).variables()
+    return {
+        one.config.stem: tunings.run_of(one, variables, runs / "small").folder
+        for one in tunings.tunings_of(experiments, tasks)
+    }
 
 
 @pytest.fixture
@@ -235,7 +232,8 @@ def test_an_experiment_that_is_being_edited_leaves_the_rest_of_a_table(edited, t
     assert capsys.readouterr().out.count("75.0") == 2
     table = (tmp_path / "runs" / "small" / "table1.md").read_text()
     assert table.count("75.0") == 3 and "ner_elmo.jsonnet: jsonnet cannot evaluate it" in table
-    leave_tuning(tmp_path / "experiments", tmp_path / "runs", "ner")  # whose trainings cannot be looked for
+    # the trainings with this biLM cannot be looked for
+    leave_result(tuning_folders(tmp_path / "experiments", tmp_path / "runs", ["ner"])["ner"], 0.5)
     run(monkeypatch, "show", "table1", "--tasks", "ner", *edited)
     assert "ner_elmo.jsonnet: jsonnet cannot evaluate it" in " ".join(capsys.readouterr().out.split())
 
